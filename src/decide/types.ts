@@ -1,0 +1,52 @@
+import type { Brand } from '../../net/brand.ts';
+import type { Ip } from '../../net/ip.ts';
+import type { InterfaceName, Vip } from '../../net/names.ts';
+
+/** 1 to 65535. */
+export type Port = Brand<number, 'Port'>;
+export type Protocol = 'TCP' | 'UDP' | 'SCTP';
+
+/** What the kernel of this node must do with packets to VIPs. The forwarding actuator makes it so. */
+export interface ForwardingPlan {
+  /**
+   * Every VIP that this node may receive, with or without a served port: a packet to one of these that no entry
+   * carries is refused here and never forwarded.
+   */
+  readonly vips: readonly Vip[];
+  /** At most one per (vip, protocol, port), in any order. */
+  readonly entries: readonly ForwardingEntry[];
+  /** Where packets from clients enter: traffic policy Local keeps the client address of those alone. */
+  readonly announcingInterfaces: readonly InterfaceName[];
+}
+
+export interface ForwardingEntry {
+  readonly vip: Vip;
+  readonly protocol: Protocol;
+  readonly port: Port;
+  /** Endpoints that may take new connections. Empty: new connections are refused. */
+  readonly endpoints: readonly ForwardingEndpoint[];
+  /** Keep the client's address (traffic policy Local). */
+  readonly keepClientAddress: boolean;
+  readonly affinity: Affinity;
+  /** Clients that may connect, as canonical CIDRs of the VIP's family; empty: all. */
+  readonly sourceRanges: readonly string[];
+}
+
+export interface ForwardingEndpoint {
+  /** Of the VIP's family. */
+  readonly address: Ip;
+  readonly port: Port;
+  /** Share of new connections, relative to the entry's other endpoints; 0 takes none but keeps open flows. */
+  readonly weight: number;
+}
+
+export type Affinity =
+  | { readonly type: 'None' }
+  /** The same client address keeps its endpoint until `timeoutSeconds` after its last new connection. */
+  | { readonly type: 'ClientIP'; readonly timeoutSeconds: number }
+  /** Stateless: the same client address has the same endpoint on every node. */
+  | { readonly type: 'Hash' };
+
+export function forwardingKey(entry: Pick<ForwardingEntry, 'vip' | 'protocol' | 'port'>): string {
+  return `${entry.vip}|${entry.protocol}|${entry.port}`;
+}
