@@ -1,6 +1,7 @@
 import type { Brand } from '../../net/brand.ts';
 import type { Ip } from '../../net/ip.ts';
 import type { InterfaceName, Vip } from '../../net/names.ts';
+import type { Table } from '../../net/table.ts';
 
 /** 1 to 65535. */
 export type Port = Brand<number, 'Port'>;
@@ -12,9 +13,9 @@ export interface ForwardingPlan {
    * Every VIP that this node may receive, with or without a served port: a packet to one of these that no entry
    * carries is refused here and never forwarded.
    */
-  readonly vips: readonly Vip[];
-  /** At most one per (vip, protocol, port), in any order. */
-  readonly entries: readonly ForwardingEntry[];
+  readonly vips: Table<Vip, true>;
+  /** By `forwardingKey`. Tables, so that the actuator's work is in proportion to what changed. */
+  readonly entries: Table<ForwardingKey, ForwardingEntry>;
   /** Where packets from clients enter: traffic policy Local keeps the client address of those alone. */
   readonly announcingInterfaces: readonly InterfaceName[];
 }
@@ -47,6 +48,9 @@ export type Affinity =
   /** Stateless: the same client address has the same endpoint on every node. */
   | { readonly type: 'Hash' };
 
-export function forwardingKey(entry: Pick<ForwardingEntry, 'vip' | 'protocol' | 'port'>): string {
-  return `${entry.vip}|${entry.protocol}|${entry.port}`;
+/** `VIP|PROTOCOL|PORT`. */
+export type ForwardingKey = Brand<string, 'ForwardingKey'>;
+
+export function forwardingKey(entry: Pick<ForwardingEntry, 'vip' | 'protocol' | 'port'>): ForwardingKey {
+  return `${entry.vip}|${entry.protocol}|${entry.port}` as ForwardingKey;
 }
