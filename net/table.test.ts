@@ -46,7 +46,7 @@ test('changes lists exactly what differs', () => {
 });
 
 test('an edit that changes nothing answers the same table', () => {
-  const table = Table.from([['a', 1]]);
+  const table = Table.from<string, number>([['a', 1]]);
   expect(table.set('a', 1)).toBe(table);
   expect(table.delete('b')).toBe(table);
 });
