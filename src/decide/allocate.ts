@@ -49,9 +49,10 @@ export interface AssignedAddress {
   readonly pool: string;
 }
 
-export type AllocationFailure =
-  | { readonly reason: 'AddressNotAssigned'; readonly message: string }
-  | { readonly reason: 'AddressNotUsable'; readonly message: string };
+export interface AllocationFailure {
+  readonly reason: 'AddressNotAssigned' | 'AddressNotUsable';
+  readonly message: string;
+}
 
 export interface RouteAddresses {
   readonly assigned: readonly AssignedAddress[];
@@ -234,11 +235,14 @@ class Round {
   #sharingProblem(request: AllocationRequest, vip: Vip, pool: AllocationPool): string | undefined {
     const others = this.#holdersOf(vip).filter((holder) => holder !== request.key);
     const stranger = others.find((holder) => namespaceOf(holder) !== request.namespace);
-    if (stranger === undefined || pool.sharing === 'Cluster') {
-      const asked = request.addresses.includes(vip);
-      return others.length === 0 || asked ? undefined : `${vip} is held by ${others.join(', ')}`;
+    if (stranger !== undefined && pool.sharing === 'Namespace') {
+      return `${vip} is held by ${stranger} in another namespace; set spec.sharing of pool ${pool.name} to Cluster or ask for another address`;
     }
-    return `${vip} is held by ${stranger} in another namespace; set spec.sharing of pool ${pool.name} to Cluster or ask for another address`;
+    // A route that shared its address by request keeps it when the request goes: nobody is moved for that.
+    const before = this.#previous.holders.get(vip) ?? [];
+    const shared = before.includes(request.key) && others.every((holder) => before.includes(holder));
+    const welcome = others.length === 0 || shared || request.addresses.includes(vip);
+    return welcome ? undefined : `${vip} is held by ${others.join(', ')}`;
   }
 
   #poolsFor(request: AllocationRequest): AllocationPool[] {
@@ -311,10 +315,9 @@ class Round {
     );
     const before = this.#previous.routes.get(key);
     const same =
-      before !== undefined &&
-      before.failure?.message === failure?.message &&
-      before.assigned.length === assigned.length &&
-      before.assigned.every(({ vip, pool }, i) => vip === assigned[i]?.vip && pool === assigned[i]?.pool);
+      before?.failure?.message === failure?.message &&
+      before?.assigned.length === assigned.length &&
+      before.assigned.every(({ vip, pool }, i) => vip === assigned[i]?.vip && pool === assigned[i].pool);
     return same ? before : { assigned, failure };
   }
 }

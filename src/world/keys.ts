@@ -6,6 +6,10 @@ export type NamespacedKey<Kind extends string> = Brand<string, Kind>;
 export type RouteKey = NamespacedKey<'ServiceRoute'>;
 export type ServiceKey = NamespacedKey<'Service'>;
 
-export function namespacedKey<K extends RouteKey | ServiceKey>(namespace: string, name: string): K {
-  return `${namespace}/${name}` as K;
+export function routeKey(namespace: string, name: string): RouteKey {
+  return `${namespace}/${name}` as RouteKey;
+}
+
+export function serviceKey(namespace: string, name: string): ServiceKey {
+  return `${namespace}/${name}` as ServiceKey;
 }
