@@ -1,0 +1,163 @@
+import { hostname } from 'node:os';
+import { closest, distance } from 'fastest-levenshtein';
+import { z } from 'zod';
+import type { Ip } from '../net/ip.ts';
+import { parseIp } from '../net/ip.ts';
+import { type InterfaceName, type NodeName, parseInterfaceName, parseNodeName } from '../net/names.ts';
+import { ok, type Problem, problem, type Result } from '../net/result.ts';
+
+/** A speaker that is named on the command line, for running without Kubernetes. */
+export interface ConfiguredPeer {
+  readonly node: NodeName;
+  readonly addresses: readonly Ip[];
+}
+
+type Parser<T> = (text: string, field?: string) => Result<T>;
+
+/** A zod string that one of our parsers brands; its problem becomes zod's issue. */
+function parsed<T>(parse: Parser<T>) {
+  return z.string().transform((text, context) => {
+    const result = parse(text);
+    if (result.problem === undefined) return result.ok;
+    context.addIssue({ code: 'custom', message: `${result.problem.message}; ${result.problem.fix}`, input: text });
+    return z.NEVER;
+  });
+}
+
+const list = <T extends z.ZodType>(item: T) =>
+  z.preprocess(
+    (value) => (typeof value === 'string' ? value.split(',').filter((part) => part !== '') : value),
+    z.array(item),
+  );
+
+const hostAndPort = z.string().transform((text, context) => {
+  const match = /^(?:\[(?<v6>[^\]]+)\]|(?<host>[^:]*)):(?<port>\d{1,5})$/.exec(text);
+  const port = Number(match?.groups?.['port']);
+  if (!match || port > 65535) {
+    context.addIssue({
+      code: 'custom',
+      message: 'is not ADDRESS:PORT; write 127.0.0.1:7946 or [::1]:7946',
+      input: text,
+    });
+    return z.NEVER;
+  }
+  return { host: match.groups?.['v6'] ?? match.groups?.['host'] ?? '', port };
+});
+
+const peer = z.string().transform((text, context): { node: NodeName; address: Ip } => {
+  const [name = '', address = '', ...more] = text.split('=');
+  const node = parseNodeName(name);
+  const ip = parseIp(address);
+  const wrong = node.problem ?? ip.problem;
+  if (wrong !== undefined || more.length > 0 || node.ok === undefined || ip.ok === undefined) {
+    context.addIssue({
+      code: 'custom',
+      message: 'is not NODE=ADDRESS; write e.g. n1=192.0.2.11,n2=192.0.2.12',
+      input: text,
+    });
+    return z.NEVER;
+  }
+  return { node: node.ok, address: ip.ok };
+});
+
+function groupPeers(entries: readonly { node: NodeName; address: Ip }[]): ConfiguredPeer[] {
+  const byNode = new Map<NodeName, Ip[]>();
+  for (const { node, address } of entries) byNode.set(node, [...(byNode.get(node) ?? []), address]);
+  return Array.from(byNode, ([node, addresses]) => ({ node, addresses }));
+}
+
+const ConfigSchema = z
+  .object({
+    node: parsed<NodeName>(parseNodeName),
+    manifests: z.string().optional(),
+    kubeconfig: z.string().optional(),
+    interfaces: list(parsed<InterfaceName>(parseInterfaceName)).default([]),
+    peers: list(peer).default([]).transform(groupPeers),
+    clusterId: z.string().min(1).max(63).default('default'),
+    keyFiles: list(z.string().min(1))
+      .pipe(z.array(z.string()).max(2, 'holds more than the two keys of a rotation'))
+      .default([]),
+    stateDir: z.string().default('/var/lib/signpost'),
+    socket: z.string().default('/run/signpost/signpost.sock'),
+    heartbeatPort: z.coerce.number().int().min(1).max(65535).default(7947),
+    profile: z.enum(['fast', 'default', 'calm']).default('default'),
+    witness: z.stringbool().or(z.boolean()).default(false),
+    metrics: hostAndPort.optional(),
+    bgpPort: z.coerce.number().int().min(0).max(65535).default(179),
+    drainSeconds: z.coerce.number().min(0).max(3600).default(30),
+    logLevel: z.enum(['trace', 'debug', 'info', 'warn', 'error']).default('info'),
+    logFormat: z.enum(['auto', 'json', 'pretty']).default('auto'),
+  })
+  .strict();
+
+/** Everything that flags and the environment decide. Secrets are named as files and never held here. */
+export type Config = z.output<typeof ConfigSchema>;
+
+/** Flag of each setting; the environment variable is the same in capitals: `--state-dir`, `SIGNPOST_STATE_DIR`. */
+export function flagOf(setting: string): string {
+  const special: Record<string, string> = { interfaces: 'interface', keyFiles: 'key-file', clusterId: 'cluster' };
+  return `--${special[setting] ?? setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+export function variableOf(setting: string): string {
+  return `SIGNPOST_${flagOf(setting).slice(2).replaceAll('-', '_').toUpperCase()}`;
+}
+
+export function loadConfig(flags: Readonly<Record<string, unknown>>): Result<Config, readonly Problem[]> {
+  return readConfig(flags, process.env);
+}
+
+/**
+ * Flags, then `SIGNPOST_*`, then defaults. Every problem is named, not the first alone. A variable that is almost
+ * a setting is one of them; others are left alone, since Kubernetes itself sets such as SIGNPOST_SERVICE_HOST.
+ */
+export function readConfig(
+  flags: Readonly<Record<string, unknown>>,
+  environment: Readonly<Record<string, string | undefined>>,
+): Result<Config, readonly Problem[]> {
+  const settings = Object.keys(ConfigSchema.shape);
+  const known = new Map(settings.map((setting) => [variableOf(setting), setting]));
+  const fromEnvironment: Record<string, unknown> = {};
+  const problems: Problem[] = [];
+  for (const [variable, value] of Object.entries(environment)) {
+    if (!variable.startsWith('SIGNPOST_') || value === undefined) continue;
+    const setting = known.get(variable);
+    if (setting !== undefined) fromEnvironment[setting] = value;
+    const near = setting === undefined ? closest(variable, [...known.keys()]) : variable;
+    if (setting === undefined && distance(variable, near) <= 2) {
+      problems.push({ field: variable, value, message: 'is no setting of signpost', fix: `did you mean ${near}` });
+    }
+  }
+  const given = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
+  const parsedConfig = ConfigSchema.safeParse({ node: hostname().toLowerCase(), ...fromEnvironment, ...given });
+  if (!parsedConfig.success) {
+    for (const issue of parsedConfig.error.issues) {
+      const setting = String(issue.path[0] ?? '');
+      const name = setting in given ? flagOf(setting) : variableOf(setting);
+      const [message = '', fix = `see 'signpost run --help'`] = issue.message.split('; ');
+      problems.push({ field: name, value: given[setting] ?? fromEnvironment[setting], message, fix });
+    }
+  }
+  if (problems.length > 0 || parsedConfig.data === undefined) return { problem: problems };
+  return checkTogether(parsedConfig.data);
+}
+
+function checkTogether(config: Config): Result<Config, readonly Problem[]> {
+  const problems: Problem[] = [];
+  if (config.manifests !== undefined && config.kubeconfig !== undefined) {
+    const both = problem('--kubeconfig', config.kubeconfig, 'stands beside --manifests', 'give one source of objects');
+    problems.push(both.problem);
+  }
+  if (config.peers.length > 1 && config.keyFiles.length === 0 && config.manifests !== undefined) {
+    const fix =
+      'write at least 32 random bytes to a file of mode 0600, the same on every node, and give it with --key-file';
+    problems.push(
+      problem('--key-file', undefined, 'is missing: heartbeats between speakers are authenticated', fix).problem,
+    );
+  }
+  if (config.peers.length > 0 && config.peers.every((member) => member.node !== config.node)) {
+    const fix = `add ${config.node}=ADDRESS, the address of this node that the other speakers reach`;
+    problems.push(problem('--peers', undefined, `does not name this node (${config.node})`, fix).problem);
+  }
+  return problems.length > 0 ? { problem: problems } : ok(config);
+}
