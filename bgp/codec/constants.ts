@@ -100,5 +100,61 @@ export const CeaseSubcode = {
 /** RFC 7313 section 5. */
 export const RouteRefreshSubcode = { INVALID_MESSAGE_LENGTH: 1 } as const;
 
+/** Capability codes (RFC 5492). */
+export const CapabilityCode = {
+  /** RFC 4760 section 8. */
+  MULTIPROTOCOL: 1,
+  /** RFC 2918 section 2. */
+  ROUTE_REFRESH: 2,
+  /** RFC 8950 section 4. */
+  EXTENDED_NEXT_HOP: 5,
+  /** RFC 8654 section 3. */
+  EXTENDED_MESSAGE: 6,
+  /** RFC 9234 section 4.1. */
+  ROLE: 9,
+  /** RFC 4724 section 3. */
+  GRACEFUL_RESTART: 64,
+  /** RFC 6793 section 3. */
+  FOUR_OCTET_AS: 65,
+  /** RFC 7313 section 3.1. */
+  ENHANCED_ROUTE_REFRESH: 70,
+} as const;
+
+/** Path attribute type codes. */
+export const AttributeType = {
+  /** RFC 4271 section 4.3, down to AGGREGATOR. */
+  ORIGIN: 1,
+  AS_PATH: 2,
+  NEXT_HOP: 3,
+  MULTI_EXIT_DISC: 4,
+  LOCAL_PREF: 5,
+  ATOMIC_AGGREGATE: 6,
+  AGGREGATOR: 7,
+  /** RFC 1997. */
+  COMMUNITIES: 8,
+  /** RFC 4456 section 8. */
+  ORIGINATOR_ID: 9,
+  CLUSTER_LIST: 10,
+  /** RFC 4760 sections 3 and 4. */
+  MP_REACH_NLRI: 14,
+  MP_UNREACH_NLRI: 15,
+  /** RFC 4360 section 2. */
+  EXTENDED_COMMUNITIES: 16,
+  /** RFC 6793 section 3. */
+  AS4_PATH: 17,
+  AS4_AGGREGATOR: 18,
+  /** RFC 9012 section 2. */
+  TUNNEL_ENCAPSULATION: 23,
+  /** RFC 5701 section 2. */
+  IPV6_EXTENDED_COMMUNITIES: 25,
+  /** RFC 8092 section 3. */
+  LARGE_COMMUNITIES: 32,
+  /** RFC 9234 section 5. */
+  ONLY_TO_CUSTOMER: 35,
+} as const;
+
+/** Attribute flags (RFC 4271 section 4.3). */
+export const AttributeFlag = { OPTIONAL: 0x80, TRANSITIVE: 0x40, PARTIAL: 0x20, EXTENDED_LENGTH: 0x10 } as const;
+
 /** Optional parameters of an OPEN (RFC 5492 section 4; EXTENDED_LENGTH: RFC 9072 section 2). */
 export const ParameterType = { CAPABILITIES: 2, EXTENDED_LENGTH: 255 } as const;

@@ -13,7 +13,7 @@ export type DecodeError =
   | { readonly kind: 'unacceptable-hold-time'; readonly seconds: number }
   | { readonly kind: 'unsupported-optional-parameter'; readonly type: number }
   | { readonly kind: 'malformed-capability'; readonly code: number; readonly detail: string }
-  | { readonly kind: 'role-mismatch'; readonly local: Role; readonly remote: readonly Role[] }
+  | { readonly kind: 'role-mismatch'; readonly local: Role; readonly remote: readonly (Role | 'unassigned')[] }
   /** Withdrawn Routes Length, Total Attribute Length or the list of attributes is broken. */
   | { readonly kind: 'malformed-attribute-list'; readonly detail: string }
   /** An attribute overruns or underruns Total Attribute Length: the NLRI is still found. */

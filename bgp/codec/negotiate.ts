@@ -1,7 +1,8 @@
 import type { IpFamily } from '../../net/ip.ts';
-import { Afi, SAFI_UNICAST } from './constants.ts';
+import { Afi, CapabilityCode } from './constants.ts';
 import type { DecodeError } from './errors.ts';
-import type { AfiSafi, Asn, Capability, Open, Role, SessionParameters } from './types.ts';
+import { familyOfAfiSafi } from './families.ts';
+import type { Asn, Capability, Open, Role, SessionParameters } from './types.ts';
 
 /** Before both OPENs are known only OPEN, KEEPALIVE and NOTIFICATION may come; their bytes depend on nothing. */
 export const UNNEGOTIATED: SessionParameters = {
@@ -54,15 +55,6 @@ export function capability<K extends Capability['kind']>(
   return kind === 'graceful-restart' ? found.at(-1) : found[0];
 }
 
-export function familyOfAfiSafi({ afi, safi }: AfiSafi): IpFamily | undefined {
-  if (safi !== SAFI_UNICAST) return undefined;
-  return afi === Afi.IPv4 ? 'IPv4' : afi === Afi.IPv6 ? 'IPv6' : undefined;
-}
-
-export function afiSafiOf(family: IpFamily): AfiSafi {
-  return { afi: Afi[family], safi: SAFI_UNICAST };
-}
-
 function has(open: Open, kind: Capability['kind']): boolean {
   return capability(open, kind) !== undefined;
 }
@@ -110,9 +102,15 @@ const COUNTERPART: Readonly<Record<Role, Role>> = {
 };
 
 function checkRole(remote: Open, { local, role, strictRole }: OpenExpectation): DecodeError | undefined {
-  const roles = [...new Set(remote.capabilities.filter((c) => c.kind === 'role').map((c) => c.role))];
   // Roles are for sessions between autonomous systems alone.
   if (role === undefined || remote.asn === local.asn) return undefined;
+  const roles = [...new Set(remote.capabilities.map(announcedRole).filter((name) => name !== undefined))];
   const good = roles.length === 0 ? strictRole !== true : roles.length === 1 && roles[0] === COUNTERPART[role];
   return good ? undefined : { kind: 'role-mismatch', local: role, remote: roles };
+}
+
+/** A role that has no name goes with no other. */
+function announcedRole(capability: Capability): Role | 'unassigned' | undefined {
+  if (capability.kind === 'role') return capability.role;
+  return capability.kind === 'unknown' && capability.code === CapabilityCode.ROLE ? 'unassigned' : undefined;
 }

@@ -65,7 +65,7 @@ export interface Open {
 export interface Nlri {
   readonly family: IpFamily;
   readonly count: number;
-  /** A view of the message: valid as long as the message's own bytes. */
+  /** A view of the message: valid until more bytes are pushed into the reader that gave it. */
   readonly bytes: Uint8Array;
 }
 
@@ -151,8 +151,10 @@ export interface Keepalive {
 }
 
 /** RFC 2918 section 3 and RFC 7313 section 3.2. */
-export interface RouteRefresh extends AfiSafi {
+export interface RouteRefresh {
   readonly type: 'ROUTE-REFRESH';
+  readonly family: IpFamily;
+  /** `begin` and `end` mark a refresh (BoRR, EoRR) where the enhanced form was negotiated. */
   readonly subtype: 'request' | 'begin' | 'end';
 }
 
@@ -191,7 +193,7 @@ export type Reaction =
 export type Decoded =
   /** A treat-as-withdraw UPDATE comes as one that withdraws all its routes. */
   | { readonly outcome: 'message'; readonly message: Message; readonly errors: readonly DecodeError[] }
-  /** A well-framed message that must be passed over (RFC 7313 section 5, unknown subtype). */
+  /** A well-framed message that must be passed over: a ROUTE-REFRESH that does not concern this session. */
   | { readonly outcome: 'ignore'; readonly errors: readonly DecodeError[] }
   /** Send this and close. */
   | { readonly outcome: 'session-reset'; readonly notification: Notification; readonly errors: readonly DecodeError[] };

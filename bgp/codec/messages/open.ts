@@ -1,0 +1,119 @@
+import { Cursor, Writer } from '../../../net/cursor.ts';
+import { type IpV4, ipFromBytes, ipToBytes, UNSPECIFIED_V4 } from '../../../net/ip.ts';
+import { twoOctetAs } from '../attributes/as-path.ts';
+import { decodeCapability, writeCapability } from '../capabilities/table.ts';
+import { BGP_VERSION, HEADER_LENGTH, MAX_MESSAGE_LENGTH, MessageType, ParameterType } from '../constants.ts';
+import { type DecodeError, resetBy } from '../errors.ts';
+import type { Capability, Decoded, Open } from '../types.ts';
+import type { MessageCodec } from './message.ts';
+
+/** Version, AS number, hold time, identifier and the length of optional parameters. */
+const FIXED_LENGTH = 10;
+/** The type 255 and the length of two octets that stand before parameters in the extended form. */
+const EXTENSION_LENGTH = 3;
+
+/** RFC 4271 section 4.2; never longer than 4,096 octets (RFC 8654 section 4). */
+export const open: MessageCodec<Open> = {
+  type: MessageType.OPEN,
+  minimum: HEADER_LENGTH + FIXED_LENGTH,
+  maximum: MAX_MESSAGE_LENGTH,
+  decode,
+  encode,
+};
+
+/** Checks what can be told without our configuration; `checkOpen` of `negotiate.ts` does the rest. */
+function decode(body: Uint8Array): Decoded {
+  const cursor = new Cursor(body);
+  const version = cursor.u8() as number;
+  if (version !== BGP_VERSION) return resetBy([{ kind: 'unsupported-version', version }]);
+  const fieldAsn = cursor.u16() as number;
+  const holdTime = cursor.u16() as number;
+  const identifier = ipFromBytes(cursor.bytes(4) as Uint8Array) as IpV4;
+
+  const errors: DecodeError[] = [];
+  const capabilities: Capability[] = [];
+  const fatal = readParameters(cursor, capabilities, errors);
+  if (fatal !== undefined) return resetBy([...errors, fatal]);
+
+  const asn = capabilities.find((c) => c.kind === 'four-octet-as')?.asn ?? fieldAsn;
+  const message: Open = { type: 'OPEN', asn, holdTime, identifier, capabilities };
+  const unacceptable = checkFields(message, fieldAsn);
+  return unacceptable === undefined ? { outcome: 'message', message, errors } : resetBy([...errors, unacceptable]);
+}
+
+function checkFields({ asn, holdTime, identifier }: Open, fieldAsn: number): DecodeError | undefined {
+  // RFC 7607 section 2.
+  if (asn === 0 || fieldAsn === 0) return { kind: 'bad-peer-as', asn: 0 };
+  // RFC 6286 section 2.1: any value but zero.
+  if (identifier === UNSPECIFIED_V4) return { kind: 'bad-bgp-identifier', detail: 'it is zero' };
+  // RFC 4271 section 4.2: zero or at least three seconds.
+  if (holdTime === 1 || holdTime === 2) return { kind: 'unacceptable-hold-time', seconds: holdTime };
+  return undefined;
+}
+
+function readParameters(cursor: Cursor, capabilities: Capability[], errors: DecodeError[]): DecodeError | undefined {
+  const announced = cursor.u8() as number;
+  const parameters = cursor.rest();
+  const extended = announced === 0 ? undefined : extendedLength(parameters);
+  const rest = new Cursor(extended === undefined ? parameters : parameters.subarray(EXTENSION_LENGTH));
+  const length = extended ?? announced;
+  if (length !== rest.remaining) {
+    return { kind: 'malformed-open', detail: `${length} octets of parameters announced, ${rest.remaining} there` };
+  }
+  while (rest.remaining > 0) {
+    const type = rest.u8() as number;
+    const size = extended === undefined ? rest.u8() : rest.u16();
+    const value = size === undefined ? undefined : rest.sub(size);
+    if (value === undefined) return { kind: 'malformed-open', detail: `parameter ${type} is cut short` };
+    if (type !== ParameterType.CAPABILITIES) return { kind: 'unsupported-optional-parameter', type };
+    const fatal = readCapabilities(value, capabilities, errors);
+    if (fatal !== undefined) return fatal;
+  }
+  return undefined;
+}
+
+/** RFC 9072 section 2: the type field decides; the length before it is then ignored, but zero means none at all. */
+function extendedLength(parameters: Uint8Array): number | undefined {
+  const cursor = new Cursor(parameters);
+  return cursor.u8() === ParameterType.EXTENDED_LENGTH ? cursor.u16() : undefined;
+}
+
+function readCapabilities(value: Cursor, capabilities: Capability[], errors: DecodeError[]): DecodeError | undefined {
+  while (value.remaining > 0) {
+    const code = value.u8() as number;
+    const size = value.u8();
+    const bytes = size === undefined ? undefined : value.bytes(size);
+    if (bytes === undefined) return { kind: 'malformed-open', detail: `capability ${code} is cut short` };
+    const { capability, error } = decodeCapability(code, bytes);
+    capabilities.push(capability);
+    if (error !== undefined) errors.push(error);
+  }
+  return undefined;
+}
+
+/** All capabilities in one parameter; the extended form (RFC 9072) only where the plain one cannot hold them. */
+function encode({ asn, holdTime, identifier, capabilities }: Open): Uint8Array {
+  const list = new Writer();
+  for (const capability of capabilities) writeCapability(list, capability);
+  const out = new Writer(FIXED_LENGTH + list.length + 8)
+    .u8(BGP_VERSION)
+    .u16(twoOctetAs(asn))
+    .u16(holdTime)
+    .bytes(ipToBytes(identifier));
+  if (list.length === 0) return out.u8(0).finish();
+  if (list.length <= 0xff - 2)
+    out
+      .u8(list.length + 2)
+      .u8(ParameterType.CAPABILITIES)
+      .u8(list.length);
+  else {
+    const { CAPABILITIES, EXTENDED_LENGTH } = ParameterType;
+    out
+      .u8(EXTENDED_LENGTH)
+      .u8(EXTENDED_LENGTH)
+      .u16(list.length + 3)
+      .u8(CAPABILITIES)
+      .u16(list.length);
+  }
+  return out.bytes(list.finish()).finish();
+}
