@@ -1,0 +1,120 @@
+import { formatProblem } from '../../net/result.ts';
+import type { ConditionView, RouteView, StatusDocument } from '../observability/status-document.ts';
+import { callDaemon, watchDaemon } from './control-client.ts';
+import { columns, type Format, type Output, paint, structured } from './output.ts';
+
+export interface StatusOptions {
+  readonly socket: string;
+  readonly format: Format;
+  readonly watch: boolean;
+}
+
+/** `signpost status`: routes, VIPs and what is wrong on this node. Exit code 1 where the daemon does not answer. */
+export async function status(options: StatusOptions, output: Output, signal: AbortSignal): Promise<number> {
+  const show = (document: unknown) =>
+    output.out(`${renderStatus(document as StatusDocument, options.format, output)}\n`);
+  if (options.watch) {
+    const watched = await watchDaemon(options.socket, show, signal);
+    if (watched.problem !== undefined) output.err(`${formatProblem(watched.problem)}\n`);
+    return watched.problem === undefined ? 0 : 1;
+  }
+  const reply = await callDaemon(options.socket, 'GET', '/status');
+  if (reply.problem !== undefined) {
+    output.err(`${formatProblem(reply.problem)}\n`);
+    return 1;
+  }
+  show(reply.ok.body);
+  return 0;
+}
+
+export function renderStatus(document: StatusDocument, format: Format, output: Output): string {
+  if (format === 'json' || format === 'yaml') return structured(format, document);
+  const wide = format === 'wide';
+  const sections = [header(document, output), routes(document, wide, output), vips(document, output)];
+  return [...sections, troubles(document, output)].filter((section) => section !== '').join('\n\n');
+}
+
+function header(document: StatusDocument, output: Output): string {
+  const { source } = document;
+  const alive = document.members.filter((member) => member.alive !== false).length;
+  const state =
+    source.staleSince !== undefined ? `stale since ${source.staleSince}` : source.synced ? 'synced' : 'reading';
+  const leases = document.leases.map(
+    (lease) => `${lease.segment} ${lease.held ? 'held' : 'not held'} (voters ${lease.voters.join(', ')})`,
+  );
+  return [
+    `${paint(output, 'bold', `node ${document.node}`)}  signpost ${document.version}  ${source.kind} ${source.detail}: ${state}`,
+    `speakers ${alive} of ${document.members.length} alive${leases.length > 0 ? `, lease ${leases.join('; ')}` : ''}`,
+    `forwarding ${document.forwarding.entries} entries for ${document.forwarding.vips} VIPs, ${document.forwarding.applied ? 'in the kernel' : 'not in the kernel'}`,
+  ].join('\n');
+}
+
+function routes(document: StatusDocument, wide: boolean, output: Output): string {
+  if (document.routes.length === 0) return 'no ServiceRoutes';
+  const head = ['NAMESPACE', 'NAME', 'ADDRESS', 'PORTS', 'BACKENDS', 'ANNOUNCED-BY', 'PROGRAMMED'];
+  const more = ['MODE', 'ENDPOINTS', 'POLICY', 'POOL', 'REASON'];
+  const row = (route: RouteView) => {
+    const programmed = condition(route, 'Programmed');
+    const shown = programmed?.status ?? 'Unknown';
+    return [
+      route.namespace,
+      route.name,
+      orNone(route.addresses),
+      orNone(route.ports),
+      orNone(route.backends),
+      orNone(route.announcedBy),
+      paint(output, shown === 'True' ? 'green' : 'red', shown),
+      ...(wide ? [route.mode, route.endpoints, route.policy, route.pool, programmed?.reason ?? ''] : []),
+    ];
+  };
+  return columns(wide ? [...head, ...more] : head, document.routes.map(row));
+}
+
+function vips(document: StatusDocument, output: Output): string {
+  if (document.vips.length === 0) return '';
+  const head = ['VIP', 'MODE', 'LEADER', 'INTERFACE', 'EPOCH', 'FENCED', 'SINCE', 'WHY'];
+  return columns(
+    head,
+    document.vips.map((vip) => [
+      vip.vip,
+      vip.mode,
+      vip.holder === undefined
+        ? paint(output, 'red', 'nobody')
+        : vip.holder === document.node
+          ? paint(output, 'bold', vip.holder)
+          : vip.holder,
+      vip.interface ?? '-',
+      String(vip.epoch),
+      vip.mode === 'L2' && vip.holder !== undefined ? (vip.fenced ? 'yes' : paint(output, 'yellow', 'no')) : '-',
+      vip.since ?? '-',
+      vip.why,
+    ]),
+  );
+}
+
+/** Everything that is not as its author asked, one line each. */
+function troubles(document: StatusDocument, output: Output): string {
+  const bad = (subject: string) => (c: ConditionView) => `${subject}: ${c.type}=${c.status} ${c.reason}: ${c.message}`;
+  // A condition whose name is a trouble is bad when True; one whose name is a promise when False.
+  const isBad = (c: ConditionView) => (PROMISES.has(c.type) ? c.status === 'False' : c.status === 'True');
+  const lines = [
+    ...document.source.problems,
+    ...document.conditions.filter(isBad).map(bad(`node ${document.node}`)),
+    ...document.pools.flatMap((pool) => pool.conditions.filter(isBad).map(bad(`AddressPool ${pool.name}`))),
+    ...document.routes.flatMap((route) =>
+      route.conditions.filter(isBad).map(bad(`ServiceRoute ${route.namespace}/${route.name}`)),
+    ),
+    ...(document.forwarding.problem === undefined ? [] : [`forwarding: ${document.forwarding.problem}`]),
+  ];
+  return lines.map((line) => `${paint(output, 'yellow', '!')} ${line}`).join('\n');
+}
+
+const PROMISES = new Set(['Accepted', 'ResolvedRefs', 'Programmed', 'Reachable', 'Ready']);
+
+function condition(route: RouteView, type: string): ConditionView | undefined {
+  return route.conditions.find((candidate) => candidate.type === type);
+}
+
+function orNone(list: readonly string[]): string {
+  return list.length === 0 ? '<none>' : list.join(',');
+}
