@@ -4,7 +4,7 @@ import { strongestReaction } from './errors.ts';
 import { decodeMessage } from './messages/table.ts';
 import { checkOpen, UNNEGOTIATED } from './negotiate.ts';
 import { prefixesOf } from './nlri.ts';
-import { externalSession, openOf } from './testing.ts';
+import { externalSession, openOf } from './testing/sessions.ts';
 import type { Decoded } from './types.ts';
 
 const PEER = 65_001;

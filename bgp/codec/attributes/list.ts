@@ -45,17 +45,20 @@ export function decodeAttributes(bytes: Uint8Array, session: SessionParameters):
   const values: Partial<Record<AttributeKey, unknown>> = {};
   const errors: DecodeError[] = [];
   const seen = new Set<number>();
+  const repeated = new Set<number>();
   const list = splitAttributes(bytes);
   let next = list.next();
   for (; next.done !== true; next = list.next()) {
     const raw = next.value;
     if (seen.has(raw.type)) {
-      errors.push(duplicate(raw.type));
+      repeated.add(raw.type);
       continue;
     }
     seen.add(raw.type);
     errors.push(...decodeInto(values, raw, session));
   }
+  // One error a type, so that the errors are few however many attributes there are.
+  errors.push(...Array.from(repeated, duplicate));
   if (next.value !== undefined) errors.push({ kind: 'attribute-length-conflict', detail: next.value });
   return { values: values as AttributeValues, types: [...seen], errors };
 }

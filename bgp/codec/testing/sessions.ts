@@ -1,7 +1,6 @@
-import type { IpV4 } from '../../net/ip.ts';
-import type { Asn, Capability, Open, SessionParameters } from './types.ts';
+import type { IpV4 } from '../../../net/ip.ts';
+import type { Asn, Capability, Open, SessionParameters } from '../types.ts';
 
-/** Sessions and OPENs for tests. */
 export function externalSession(peerAsn: Asn, changes: Partial<SessionParameters> = {}): SessionParameters {
   return {
     fourOctetAs: true,
@@ -13,6 +12,10 @@ export function externalSession(peerAsn: Asn, changes: Partial<SessionParameters
     peerAsn,
     ...changes,
   };
+}
+
+export function internalSession(asn: Asn, changes: Partial<SessionParameters> = {}): SessionParameters {
+  return externalSession(asn, { peering: 'internal', ...changes });
 }
 
 export function openOf(asn: Asn, capabilities: readonly Capability[] = [{ kind: 'four-octet-as', asn }]): Open {
