@@ -172,9 +172,7 @@ describe('prefixes as octets', () => {
     '::ffff:102:304/127',
   ])('%s', (text) => {
     const family = text.includes(':') ? 'IPv6' : 'IPv4';
-    expect([...prefixesOf(nlriOf(family, [text as Prefix]))]).toEqual([
-      text === '::ffff:102:304/127' ? '::ffff:102:304/127' : text,
-    ]);
+    expect([...prefixesOf(nlriOf(family, [text as Prefix]))]).toEqual([text]);
   });
 
   test('bits beyond the length read as zero', () => {

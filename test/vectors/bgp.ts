@@ -1,4 +1,5 @@
 import vectors from './bgp.json' with { type: 'json' };
+import captures from './bgp-captures.json' with { type: 'json' };
 
 /** One message, and what the RFCs ask of its receiver. */
 export interface BgpVector {
@@ -50,6 +51,16 @@ function expectation(text: string): BgpExpectation {
     code === undefined ? WORDS[text] : { kind: 'notification' as const, code: Number(code), subcode: Number(subcode) };
   if (word === undefined) throw new Error(`no expectation: ${text}`);
   return word;
+}
+
+/** What a real speaker said to AS 65001 from its OPEN to the End-of-RIB of IPv4 and IPv6. */
+export interface BgpCapture {
+  readonly speaker: string;
+  readonly messages: readonly Uint8Array[];
+}
+
+export function bgpCaptures(): readonly BgpCapture[] {
+  return captures.map(({ speaker, messages }) => ({ speaker, messages: messages.map(expand) }));
 }
 
 /** Hexadecimal digits, `ff*16` for sixteen times that octet. */

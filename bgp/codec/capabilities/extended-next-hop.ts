@@ -10,8 +10,8 @@ const ENTRY_LENGTH = 6;
 export const extendedNextHop: CapabilityCodec<CapabilityOf<'extended-next-hop'>> = {
   code: CapabilityCode.EXTENDED_NEXT_HOP,
   decode: (value) => {
-    if (value.remaining === 0 || value.remaining % ENTRY_LENGTH !== 0) {
-      return { problem: `length ${value.remaining} is not a non-zero multiple of ${ENTRY_LENGTH}` };
+    if (value.remaining % ENTRY_LENGTH !== 0) {
+      return { problem: `length ${value.remaining} is not a multiple of ${ENTRY_LENGTH}` };
     }
     const families = Array.from({ length: value.remaining / ENTRY_LENGTH }, () => readEntry(value));
     return { ok: { kind: 'extended-next-hop', families } };
