@@ -1,0 +1,120 @@
+import type { Decoded, DecodeError, SessionParameters } from '../../bgp/codec/index.ts';
+import { MessageReader } from '../../bgp/codec/index.ts';
+import { invariants } from '../../bgp/codec/testing/invariants.ts';
+import { externalSession, internalSession } from '../../bgp/codec/testing/sessions.ts';
+import { bgpCaptures, bgpVectors } from '../vectors/bgp.ts';
+import { generate } from './bgp-grammar.ts';
+import { mutateBytes } from './mutate.ts';
+import { Random } from './random.ts';
+import type { FuzzOptions, FuzzReport } from './target.ts';
+
+const PEER = 65_001;
+
+/** The sessions that bytes are read in; the first is the one of the vectors. */
+const SESSIONS: readonly SessionParameters[] = [
+  externalSession(PEER),
+  externalSession(PEER, { extendedMessage: true, extendedNextHop: true, enhancedRouteRefresh: true, role: 'customer' }),
+  externalSession(PEER, { fourOctetAs: false, role: 'route-server-client' }),
+  externalSession(PEER, { families: ['IPv4'], role: 'peer' }),
+  internalSession(PEER, { families: ['IPv6'] }),
+  internalSession(PEER, { fourOctetAs: false, extendedNextHop: true }),
+];
+
+const HEADER = 19;
+const MAXIMUM = 4096;
+/** Few, so that a corpus stays a file that one reads. */
+const CORPUS_LIMIT = 500;
+
+/** Decodes mutated messages and throws at the first that breaks an invariant of the codec. */
+export function fuzzBgp({ seed, runs, corpus: start, progress }: FuzzOptions): FuzzReport {
+  const random = new Random(seed);
+  const corpus = new Corpus();
+  const seeds = [
+    ...start,
+    ...bgpVectors().map(({ bytes }) => bytes),
+    ...bgpCaptures().flatMap(({ messages }) => messages),
+  ];
+  let pool = seeds.filter(({ length }) => length <= MAXIMUM);
+
+  for (let run = 0; run < runs; run++) {
+    const input = run < pool.length ? (pool[run] as Uint8Array) : mutated(pool, random);
+    const index = random.below(SESSIONS.length);
+    const session = SESSIONS[index] as SessionParameters;
+    try {
+      const decoded = invariants(input, session);
+      const kind = decoded && signature(decoded, index);
+      if (kind !== undefined) corpus.offer(kind, input);
+      if (random.oneIn(16)) stream(input, session, random);
+    } catch (error) {
+      const failure = { run, input, context: JSON.stringify(session), error };
+      return { runs: run + 1, corpus: corpus.inputs(), failure };
+    }
+    if (run % 100_000 === 99_999) {
+      pool = [...pool.slice(0, seeds.length), ...corpus.inputs()];
+      progress?.(run + 1, corpus.size);
+    }
+  }
+  return { runs, corpus: corpus.inputs() };
+}
+
+/** Half of the inputs come from the grammar, half are octets changed in an input that was of interest. */
+function mutated(pool: readonly Uint8Array[], random: Random): Uint8Array {
+  if (random.oneIn(2)) return generate(random);
+  let body = random.pick(pool).subarray(HEADER - 1);
+  for (let i = 1 + random.below(4); i > 0; i--) body = mutateBytes(body, random);
+  const message = new Uint8Array(HEADER - 1 + Math.min(body.length, MAXIMUM)).fill(0xff, 0, 16);
+  message.set(body.subarray(0, MAXIMUM), HEADER - 1);
+  const lie = random.oneIn(16) ? random.pick([-1, 1, 4096]) : 0;
+  new DataView(message.buffer).setUint16(16, (message.length + lie) & 0xffff);
+  return message;
+}
+
+/** The same octets as a stream cut at random give one answer for each message, and then no more. */
+function stream(input: Uint8Array, session: SessionParameters, random: Random): void {
+  const reader = new MessageReader();
+  for (let at = 0; at < input.length; ) {
+    const end = at + 1 + random.below(input.length);
+    reader.push(input.slice(at, end));
+    at = end;
+    for (let next = reader.next(session); next !== undefined; next = reader.next(session)) {
+      if (next.outcome === 'session-reset' && reader.next(session) !== undefined)
+        throw new Error('it reads on after a reset');
+    }
+    if (reader.buffered > input.length) throw new Error('it holds more than it was given');
+  }
+}
+
+/** What sets one outcome apart from another; undefined where it is only several of them at once. */
+function signature(decoded: Decoded, session: number): string | undefined {
+  const kinds = [...new Set(decoded.errors.map(errorKey))].sort();
+  if (kinds.length > 2) return undefined;
+  const errors = kinds.join();
+  if (decoded.outcome !== 'message') return `${decoded.outcome} ${errors}`;
+  const { message } = decoded;
+  if (message.type !== 'UPDATE' || errors !== '') return `${message.type} ${errors}`;
+  // In one session alone, or every count would be kept for each.
+  const attributes = session === 0 ? Object.keys(message.attributes).length : '';
+  return `${message.withdrawn.length}/${message.announced.length} ${attributes}`;
+}
+
+function errorKey(error: DecodeError): string {
+  return 'name' in error ? `${error.kind}:${error.name}` : error.kind;
+}
+
+/** For each signature the shortest input. */
+class Corpus {
+  readonly #inputs = new Map<string, Uint8Array>();
+
+  get size(): number {
+    return this.#inputs.size;
+  }
+
+  offer(key: string, input: Uint8Array): void {
+    const known = this.#inputs.get(key);
+    if (known === undefined ? this.size < CORPUS_LIMIT : input.length < known.length) this.#inputs.set(key, input);
+  }
+
+  inputs(): readonly Uint8Array[] {
+    return [...this.#inputs.values()];
+  }
+}
