@@ -11,8 +11,6 @@ export interface Voter {
 export interface VoterList {
   readonly version: number;
   readonly voters: readonly Voter[];
-  /** Until this version is acknowledged by a majority of both, the list before it counts too. */
-  readonly previous?: readonly Voter[];
 }
 
 /** One life of one node. */
@@ -49,11 +47,15 @@ export interface Seat {
   readonly vip: Vip;
   readonly epoch: number;
   readonly life: Life;
+  /** The life released the epoch to nobody: it need not be void. */
+  readonly open: boolean;
 }
 
 export interface Grant {
   readonly ballot: Ballot;
   readonly holder: Holder;
+  /** The epoch that is granted. */
+  readonly epoch: number;
 }
 
 export type Message =
@@ -64,9 +66,6 @@ export type Message =
       readonly number: number;
       readonly version: number;
       readonly list?: VoterList;
-      /** Generation of the sender's holdings, which `claims` messages carry. */
-      readonly holdings: number;
-      readonly leased: boolean;
       readonly digest: number;
     }
   | {
@@ -74,7 +73,6 @@ export type Message =
       readonly incarnation: Incarnation;
       readonly number: number;
       readonly version: number;
-      readonly holdings: number;
       readonly digest: number;
     }
   | {
@@ -83,21 +81,24 @@ export type Message =
       readonly version: number;
       readonly verdict: 'suspected' | 'void';
     }
-  /** A majority of the life's voters voted it void: succession may begin. */
-  | { readonly type: 'certificate'; readonly life: Life; readonly list: VoterList }
-  /** Claims that the sender knows; `holdings` marks a page of its own, to be acknowledged. */
+  /**
+   * Succession of the life's claims may begin. `proven`: a majority of its voters voted it void; else voters that
+   * have forgotten it find it silent.
+   */
+  | { readonly type: 'certificate'; readonly life: Life; readonly list: VoterList; readonly proven: boolean }
+  /** Claims that the sender knows. `holdings`: its own life's, for its voters to list. */
   | {
       readonly type: 'claims';
       readonly claims: readonly Claim[];
-      readonly holdings?: { readonly incarnation: Incarnation; readonly generation: number };
+      readonly holdings?: Incarnation;
     }
-  | { readonly type: 'holdingsKnown'; readonly incarnation: Incarnation; readonly generation: number }
+  | { readonly type: 'holdingsKnown'; readonly incarnation: Incarnation; readonly vips: readonly Vip[] }
   /** Claims without a majority; `intended` are about to be made. */
   | {
       readonly type: 'unfenced';
       readonly claims: readonly { readonly vip: Vip; readonly epoch: number; readonly intended: boolean }[];
-      /** Members that the sender has heard within the last second. */
-      readonly hears: readonly NodeName[];
+      /** The sender has heard the receiver within the last second. */
+      readonly hears: boolean;
     }
   | {
       readonly type: 'status';
@@ -134,6 +135,7 @@ export type Message =
       readonly list: VoterList;
       readonly ballot: Ballot;
       readonly holder: Holder;
+      readonly epoch: number;
       readonly reform: boolean;
     }
   | { readonly type: 'accepted'; readonly seat: Seat; readonly ballot: Ballot }
@@ -159,6 +161,8 @@ export type Message =
   | { readonly type: 'decided'; readonly claim: Claim }
   /** The sender leaves in order: drop it from your voters. */
   | { readonly type: 'leaving' }
+  /** To a voter that judges by an older list. */
+  | { readonly type: 'voters'; readonly life: Life; readonly list: VoterList }
   | { readonly type: 'ask'; readonly vip: Vip }
   | { readonly type: 'rebalance' };
 

@@ -36,6 +36,11 @@ export const UNFENCED_RANK_STEP = ms(300);
 export const UNFENCED_REPEAT = ms(250);
 /** Claims are told to everybody at these times after a change. */
 export const TELL_AT: readonly number[] = [0, ms(50), ms(150)];
+/** A first claim asks the LAN this often, this far apart, whether somebody answers for the VIP. */
+export const FIRST_PROBE_COUNT = 2;
+export const FIRST_PROBE_INTERVAL = ms(20);
+export const UNFENCED_PROBE_COUNT = 3;
+export const UNFENCED_PROBE_INTERVAL = ms(100);
 /** A first claim by another than the written holder waits this long; a chain without memory is re-formed after `REFORM_AFTER`. */
 export const FIRST_CLAIM_PATIENCE = ms(1500);
 export const REFORM_AFTER = ms(500);

@@ -1,0 +1,343 @@
+import { after, ms } from '../../net/clock.ts';
+import type { NodeName, Vip } from '../../net/names.ts';
+import { hash32 } from '../../net/rendezvous.ts';
+import { learn, take, tell } from './claims.ts';
+import { onReleaseAccepted } from './hand-over.ts';
+import type { Ballot, Claim, Grant, Holder, Life, Message, Seat, VoterList } from './messages.ts';
+import { decides, type Replies, reforms } from './quorum.ts';
+import {
+  isOwnLife,
+  LONG_AGO,
+  ownHolder,
+  ownLife,
+  type Proposal,
+  type Register,
+  type State,
+  sameLife,
+  send,
+  sessionOf,
+  type Turn,
+  wake,
+} from './state.ts';
+import { hasVoted, newestList } from './suspicion.ts';
+import { FIRST_CLAIM_PATIENCE, LISTEN, REFORM_AFTER } from './timings.ts';
+import type { AnswerCause, Incarnation } from './types.ts';
+
+type Prepare = Extract<Message, { type: 'prepare' }>;
+type Accept = Extract<Message, { type: 'accept' }>;
+
+const ASK_AGAIN = ms(15);
+const ASK_AGAIN_AT_MOST = ms(200);
+const GIVE_UP = ms(2000);
+
+const NOBODY: Life = { node: '' as NodeName, incarnation: 0 as Incarnation };
+const NO_LIST: VoterList = { version: 0, voters: [] };
+
+export function compareBallots(state: State, a: Ballot, b: Ballot): number {
+  const named = state.config.rules.ballotNamesIncarnation ? a.life.incarnation - b.life.incarnation : 0;
+  return a.round - b.round || (a.life.node < b.life.node ? -1 : a.life.node > b.life.node ? 1 : 0) || named;
+}
+
+/** Asks the voters of the last holder for the next epoch. */
+export function propose(turn: Turn, last: Claim): void {
+  const { holder, vip, epoch } = last;
+  const seat: Seat = {
+    vip,
+    epoch,
+    life: { node: holder.node, incarnation: holder.incarnation },
+    open: holder.released,
+  };
+  const list = newestList(turn.state, holder, holder.list);
+  begin(turn, seat, list, epoch + 1, 'succession');
+}
+
+/** Asks the members for the first epoch of a VIP that nobody ever held. */
+export function proposeFirst(turn: Turn, vip: Vip): void {
+  const { state } = turn;
+  const entry = state.vips.get(vip);
+  const epoch = entry?.firstClaim.kind === 'written' ? Math.max(1, entry.firstClaim.epoch) : 1;
+  if (!state.config.rules.firstClaimGranted) {
+    take(
+      turn,
+      { vip, epoch, holder: ownHolder(state), routeKey: entry?.routeKey ?? '', moves: [] },
+      'firstClaim',
+      undefined,
+    );
+    return;
+  }
+  begin(turn, { vip, epoch: 0, life: NOBODY, open: false }, NO_LIST, epoch, 'firstClaim');
+}
+
+function begin(turn: Turn, seat: Seat, list: VoterList, epoch: number, cause: AnswerCause): void {
+  const { state, now } = turn;
+  const proposal: Proposal = {
+    seat,
+    list,
+    ballot: { round: 1, life: ownLife(state) },
+    claimant: ownHolder(state),
+    cause,
+    phase: 'prepare',
+    reform: false,
+    value: undefined,
+    promises: new Map(),
+    accepts: new Map(),
+    epoch,
+    startedAt: now,
+    sendAt: now,
+    gap: ASK_AGAIN,
+  };
+  state.proposals.set(seat.vip, proposal);
+  ask(turn, proposal);
+}
+
+function restart(turn: Turn, proposal: Proposal, round: number, wait: number): void {
+  proposal.ballot = { round, life: ownLife(turn.state) };
+  proposal.phase = 'prepare';
+  proposal.value = undefined;
+  proposal.promises.clear();
+  proposal.accepts.clear();
+  proposal.gap = ASK_AGAIN;
+  proposal.sendAt = after(turn.now, wait);
+  if (wait === 0) ask(turn, proposal);
+  wake(turn, 'succession', proposal.sendAt);
+}
+
+/** Sends what is due to those who have not answered, and again later. */
+function ask(turn: Turn, proposal: Proposal): void {
+  const { state, now } = turn;
+  const { seat, list, ballot, claimant, reform, value, epoch } = proposal;
+  const answered: ReadonlyMap<NodeName, unknown> = proposal.phase === 'prepare' ? proposal.promises : proposal.accepts;
+  for (const node of electors(state, proposal)) {
+    if (answered.has(node)) continue;
+    if (value === undefined) send(turn, node, { type: 'prepare', seat, list, ballot, claimant, reform });
+    else send(turn, node, { type: 'accept', seat, list, ballot, holder: value, epoch, reform });
+  }
+  proposal.sendAt = after(now, proposal.gap);
+  proposal.gap = Math.min(ASK_AGAIN_AT_MOST, 2 * proposal.gap);
+  wake(turn, 'succession', proposal.sendAt);
+}
+
+function electors(state: State, { list, reform, seat }: Proposal): Iterable<NodeName> {
+  const voters = list.voters.map(({ node }) => node);
+  return reform || seat.epoch === 0 ? new Set([...state.members.keys(), ...voters]) : voters;
+}
+
+export function runProposals(turn: Turn): void {
+  const { state, now } = turn;
+  for (const proposal of state.proposals.values()) {
+    const stuck = now - proposal.startedAt;
+    if (stuck > GIVE_UP) {
+      state.proposals.delete(proposal.seat.vip);
+      continue;
+    }
+    if (proposal.sendAt <= now) {
+      if (stuck > REFORM_AFTER && state.config.rules.reform) proposal.reform = true;
+      ask(turn, proposal);
+    }
+    wake(turn, 'succession', proposal.sendAt);
+  }
+}
+
+function enough(state: State, { seat, list, reform }: Proposal, replies: Replies): boolean {
+  if (seat.epoch > 0 && decides(list.voters, replies, state.config.rules.standIns)) return true;
+  return (reform || seat.epoch === 0) && reforms(list.voters, new Set(state.members.keys()), replies);
+}
+
+// --- The side of a voter -------------------------------------------------------------------------------------------
+
+function keyOf({ vip, epoch, life }: Seat): string {
+  return `${vip} ${epoch} ${life.incarnation} ${life.node}`;
+}
+
+function registerOf(state: State, seat: Seat): Register {
+  const key = keyOf(seat);
+  let register = state.registers.get(key);
+  if (register === undefined) {
+    register = { seat, promised: undefined, grant: undefined };
+    state.registers.set(key, register);
+  }
+  return register;
+}
+
+/** Registers of seats that later claims have passed. */
+export function forgetRegisters(state: State): void {
+  for (const [key, { seat }] of state.registers) {
+    const known = state.claims.get(seat.vip)?.claim;
+    if (known !== undefined && known.epoch > seat.epoch) state.registers.delete(key);
+  }
+}
+
+type Standing = 'silent' | 'refuses' | 'remembers' | 'forgot';
+
+/** As what this node may answer about a seat. */
+function standing(turn: Turn, seat: Seat, list: VoterList, claimant: Life, reform: boolean): Standing {
+  const { state, now } = turn;
+  const { self, session, rules, timings } = state.config;
+  const age = now - state.startedAt;
+  if (seat.epoch === 0) return age < LISTEN || !mayBeFirst(turn, seat.vip, claimant) ? 'silent' : 'remembers';
+  const listed = list.voters.find(({ node }) => node === self);
+  if (listed === undefined) return reform && age >= LISTEN ? 'remembers' : 'silent';
+  if (rules.votersBySession && listed.session !== session) {
+    if (age < timings.vote) return 'silent';
+    return 'forgot';
+  }
+  if (seat.open || hasVoted(turn, seat.life)) return 'remembers';
+  return 'refuses';
+}
+
+/** Whether the claimant is the one written, or the written one had its time. */
+function mayBeFirst(turn: Turn, vip: Vip, claimant: Life): boolean {
+  const { state, now } = turn;
+  const entry = state.vips.get(vip);
+  if (entry?.firstClaim.kind !== 'written' || entry.firstClaim.holder === claimant.node) return true;
+  return now - (state.vipSince.get(vip) ?? LONG_AGO) >= FIRST_CLAIM_PATIENCE;
+}
+
+export function onPrepare(turn: Turn, from: NodeName, message: Prepare): void {
+  const { state } = turn;
+  const { seat, ballot, list } = message;
+  const stands = standing(turn, seat, list, message.claimant, message.reform);
+  if (stands === 'silent' || refusedForMore(turn, from, seat, ballot, list)) return;
+  if (stands === 'refuses') {
+    send(turn, from, { type: 'refused', seat, ballot });
+    return;
+  }
+  const register = registerOf(state, seat);
+  if (register.promised !== undefined && compareBallots(state, ballot, register.promised) < 0) {
+    send(turn, from, { type: 'refused', seat, ballot, promised: register.promised });
+    return;
+  }
+  register.promised = ballot;
+  send(turn, from, {
+    type: 'promise',
+    seat,
+    ballot,
+    remembers: stands === 'remembers',
+    ...(register.grant === undefined ? {} : { grant: register.grant }),
+  });
+}
+
+/** Tells the claimant of a later claim, or of a later list of voters. */
+function refusedForMore(turn: Turn, from: NodeName, seat: Seat, ballot: Ballot, list: VoterList): boolean {
+  const known = turn.state.claims.get(seat.vip)?.claim;
+  const claim = known !== undefined && known.epoch > seat.epoch ? known : undefined;
+  const newest = seat.epoch === 0 ? list : newestList(turn.state, seat.life, list);
+  if (claim === undefined && newest.version <= list.version) return false;
+  send(turn, from, {
+    type: 'refused',
+    seat,
+    ballot,
+    ...(newest.version > list.version ? { list: newest } : {}),
+    ...(claim === undefined ? {} : { claim }),
+  });
+  return true;
+}
+
+export function onAccept(turn: Turn, from: NodeName, message: Accept): void {
+  const { state } = turn;
+  const { seat, ballot, list, holder, epoch } = message;
+  const release = ballot.round === 0 && ballot.life.node === from && sameLife(ballot.life, seat.life);
+  if (!release) {
+    const stands = standing(turn, seat, list, ballot.life, message.reform);
+    if (stands === 'silent' || stands === 'refuses' || refusedForMore(turn, from, seat, ballot, list)) return;
+  } else if (!mayRelease(state, from, seat, list)) return;
+  const register = registerOf(state, seat);
+  if (register.promised !== undefined && compareBallots(state, ballot, register.promised) < 0) {
+    send(turn, from, { type: 'refused', seat, ballot, promised: register.promised });
+    return;
+  }
+  register.promised = ballot;
+  register.grant = { ballot, holder, epoch };
+  send(turn, from, { type: 'accepted', seat, ballot });
+}
+
+/** A release counts only with those voters that the life lists as what they are. */
+function mayRelease(state: State, from: NodeName, seat: Seat, list: VoterList): boolean {
+  const { self, session } = state.config;
+  const current = from === self ? session : state.members.get(from)?.session;
+  if (current !== sessionOf(seat.life.incarnation)) return false;
+  return list.voters.some((voter) => voter.node === self && voter.session === session);
+}
+
+// --- The side of a claimant ----------------------------------------------------------------------------------------
+
+function proposalFor(turn: Turn, seat: Seat, ballot: Ballot): Proposal | undefined {
+  const proposal = turn.state.proposals.get(seat.vip);
+  if (proposal === undefined || keyOf(proposal.seat) !== keyOf(seat)) return undefined;
+  return proposal.ballot.round === ballot.round && isOwnLife(turn.state, ballot.life) ? proposal : undefined;
+}
+
+export function onPromise(turn: Turn, from: NodeName, message: Extract<Message, { type: 'promise' }>): void {
+  const proposal = proposalFor(turn, message.seat, message.ballot);
+  if (proposal?.phase !== 'prepare') return;
+  proposal.promises.set(from, { remembers: message.remembers, grant: message.grant });
+  const replies = new Map([...proposal.promises].map(([node, { remembers }]) => [node, remembers]));
+  if (!enough(turn.state, proposal, replies)) return;
+  const granted = turn.state.config.rules.adoptGrants ? highestGrant(turn.state, proposal) : undefined;
+  proposal.phase = 'accept';
+  proposal.value = granted?.holder ?? proposal.claimant;
+  if (granted !== undefined) proposal.epoch = granted.epoch;
+  proposal.gap = ASK_AGAIN;
+  ask(turn, proposal);
+}
+
+function highestGrant(state: State, { promises }: Proposal): Grant | undefined {
+  let highest: Grant | undefined;
+  for (const { grant } of promises.values()) {
+    if (grant === undefined) continue;
+    if (highest === undefined || compareBallots(state, grant.ballot, highest.ballot) > 0) highest = grant;
+  }
+  return highest;
+}
+
+export function onAccepted(turn: Turn, from: NodeName, message: Extract<Message, { type: 'accepted' }>): void {
+  if (message.ballot.round === 0) {
+    onReleaseAccepted(turn, from, message.seat);
+    return;
+  }
+  const proposal = proposalFor(turn, message.seat, message.ballot);
+  if (proposal?.phase !== 'accept' || proposal.value === undefined) return;
+  proposal.accepts.set(from, proposal.promises.get(from)?.remembers ?? true);
+  if (enough(turn.state, proposal, proposal.accepts)) decide(turn, proposal, proposal.value);
+}
+
+function decide(turn: Turn, proposal: Proposal, holder: Holder): void {
+  const { state } = turn;
+  const { vip } = proposal.seat;
+  const last = state.claims.get(vip)?.claim;
+  const routeKey = state.vips.get(vip)?.routeKey ?? last?.routeKey ?? '';
+  const claim: Claim = { vip, epoch: proposal.epoch, holder, routeKey, moves: last?.moves ?? [] };
+  state.proposals.delete(vip);
+  if (isOwnLife(state, holder) && !holder.released) {
+    take(turn, claim, proposal.cause, last?.holder.node);
+    return;
+  }
+  // Somebody else was granted it before: the chain goes on behind that claim.
+  learn(turn, claim);
+  if (!holder.released) send(turn, holder.node, { type: 'decided', claim });
+  tell(turn, [vip]);
+}
+
+export function onDecided(turn: Turn, from: NodeName, claim: Claim): void {
+  const { state } = turn;
+  const mine = isOwnLife(state, claim.holder) && !claim.holder.released;
+  const known = state.claims.get(claim.vip)?.claim;
+  if (mine && !state.holdings.has(claim.vip) && (known === undefined || claim.epoch > known.epoch)) {
+    take(turn, claim, from === known?.holder.node ? 'handOver' : 'succession', known?.holder.node);
+  } else learn(turn, claim);
+}
+
+export function onRefused(turn: Turn, from: NodeName, message: Extract<Message, { type: 'refused' }>): void {
+  const { state } = turn;
+  if (message.claim !== undefined) learn(turn, message.claim);
+  const proposal = proposalFor(turn, message.seat, message.ballot);
+  if (proposal === undefined) return;
+  if (message.list !== undefined && message.list.version > proposal.list.version) {
+    proposal.list = message.list;
+    restart(turn, proposal, proposal.ballot.round + 1, 0);
+  } else if (message.promised !== undefined) {
+    const round = Math.max(proposal.ballot.round, message.promised.round) + 1;
+    const turnOf = hash32(`${state.config.self} ${from} ${round}`) % 8;
+    restart(turn, proposal, round, ms(2 + 4 * turnOf));
+  }
+}
