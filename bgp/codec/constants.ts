@@ -64,12 +64,18 @@ export const OpenSubcode = {
   ROLE_MISMATCH: 11,
 } as const;
 
-/** RFC 4271 section 6.3. */
+/** RFC 4271 section 6.3. RFC 7606 leaves 1, 2, 9 and 10 to be sent. */
 export const UpdateSubcode = {
   MALFORMED_ATTRIBUTE_LIST: 1,
   UNRECOGNIZED_WELL_KNOWN_ATTRIBUTE: 2,
+  MISSING_WELL_KNOWN_ATTRIBUTE: 3,
+  ATTRIBUTE_FLAGS_ERROR: 4,
+  ATTRIBUTE_LENGTH_ERROR: 5,
+  INVALID_ORIGIN_ATTRIBUTE: 6,
+  INVALID_NEXT_HOP_ATTRIBUTE: 8,
   OPTIONAL_ATTRIBUTE_ERROR: 9,
   INVALID_NETWORK_FIELD: 10,
+  MALFORMED_AS_PATH: 11,
 } as const;
 
 /** RFC 6608 section 3. */

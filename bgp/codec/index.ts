@@ -1,6 +1,8 @@
 /** BGP-4 messages as bytes: pure, no I/O, no state but the reader's buffer. */
+export { type Community, formatCommunity, parseCommunity, WELL_KNOWN_COMMUNITIES } from './communities.ts';
 export * from './constants.ts';
 export { type DecodeError, describeError, reactionTo, strongestReaction } from './errors.ts';
+export { type Assumptions, type ExplainedField, type ExplainedMessage, explain } from './explain.ts';
 export { afiSafiOf, familyOfAfiSafi } from './families.ts';
 export { maxMessageLength } from './header.ts';
 export {
@@ -16,3 +18,11 @@ export { nlriOf, prefixesOf } from './nlri.ts';
 export { encodeUpdates, encodeWithdrawals, type PackedUpdate, type RouteGroup } from './pack.ts';
 export { MessageReader } from './reader.ts';
 export type * from './types.ts';
+export {
+  describeCapability,
+  describeFamily,
+  describeNotification,
+  describeReaction,
+  formatAsPath,
+  hex,
+} from './words.ts';

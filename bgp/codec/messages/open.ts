@@ -1,6 +1,7 @@
 import { Cursor, Writer } from '../../../net/cursor.ts';
 import { type IpV4, ipFromBytes, ipToBytes, UNSPECIFIED_V4 } from '../../../net/ip.ts';
 import { twoOctetAs } from '../attributes/as-path.ts';
+import { splitCapabilities } from '../capabilities/list.ts';
 import { decodeCapability, writeCapability } from '../capabilities/table.ts';
 import { BGP_VERSION, HEADER_LENGTH, MAX_MESSAGE_LENGTH, MessageType, ParameterType } from '../constants.ts';
 import { type DecodeError, resetBy } from '../errors.ts';
@@ -9,8 +10,6 @@ import type { MessageCodec } from './message.ts';
 
 /** Version, AS number, hold time, identifier and the length of optional parameters. */
 const FIXED_LENGTH = 10;
-/** The type 255 and the length of two octets that stand before parameters in the extended form. */
-const EXTENSION_LENGTH = 3;
 
 /** RFC 4271 section 4.2; never longer than 4,096 octets (RFC 8654 section 4). */
 export const open: MessageCodec<Open> = {
@@ -32,8 +31,12 @@ function decode(body: Uint8Array): Decoded {
 
   const errors: DecodeError[] = [];
   const capabilities: Capability[] = [];
-  const fatal = readParameters(cursor, capabilities, errors);
-  if (fatal !== undefined) return resetBy([...errors, fatal]);
+  for (const raw of splitCapabilities(cursor.u8() as number, cursor.rest())) {
+    if (raw.problem !== undefined) return resetBy([...errors, raw.problem]);
+    const { capability, error } = decodeCapability(raw.ok.code, raw.ok.value);
+    capabilities.push(capability);
+    if (error !== undefined) errors.push(error);
+  }
 
   const asn = capabilities.find((c) => c.kind === 'four-octet-as')?.asn ?? fieldAsn;
   const message: Open = { type: 'OPEN', asn, holdTime, identifier, capabilities };
@@ -48,46 +51,6 @@ function checkFields({ asn, holdTime, identifier }: Open, fieldAsn: number): Dec
   if (identifier === UNSPECIFIED_V4) return { kind: 'bad-bgp-identifier', detail: 'it is zero' };
   // RFC 4271 section 4.2: zero or at least three seconds.
   if (holdTime === 1 || holdTime === 2) return { kind: 'unacceptable-hold-time', seconds: holdTime };
-  return undefined;
-}
-
-function readParameters(cursor: Cursor, capabilities: Capability[], errors: DecodeError[]): DecodeError | undefined {
-  const announced = cursor.u8() as number;
-  const parameters = cursor.rest();
-  const extended = announced === 0 ? undefined : extendedLength(parameters);
-  const rest = new Cursor(extended === undefined ? parameters : parameters.subarray(EXTENSION_LENGTH));
-  const length = extended ?? announced;
-  if (length !== rest.remaining) {
-    return { kind: 'malformed-open', detail: `${length} octets of parameters announced, ${rest.remaining} there` };
-  }
-  while (rest.remaining > 0) {
-    const type = rest.u8() as number;
-    const size = extended === undefined ? rest.u8() : rest.u16();
-    const value = size === undefined ? undefined : rest.sub(size);
-    if (value === undefined) return { kind: 'malformed-open', detail: `parameter ${type} is cut short` };
-    if (type !== ParameterType.CAPABILITIES) return { kind: 'unsupported-optional-parameter', type };
-    const fatal = readCapabilities(value, capabilities, errors);
-    if (fatal !== undefined) return fatal;
-  }
-  return undefined;
-}
-
-/** RFC 9072 section 2: the type field decides; the length before it is then ignored, but zero means none at all. */
-function extendedLength(parameters: Uint8Array): number | undefined {
-  const cursor = new Cursor(parameters);
-  return cursor.u8() === ParameterType.EXTENDED_LENGTH ? cursor.u16() : undefined;
-}
-
-function readCapabilities(value: Cursor, capabilities: Capability[], errors: DecodeError[]): DecodeError | undefined {
-  while (value.remaining > 0) {
-    const code = value.u8() as number;
-    const size = value.u8();
-    const bytes = size === undefined ? undefined : value.bytes(size);
-    if (bytes === undefined) return { kind: 'malformed-open', detail: `capability ${code} is cut short` };
-    const { capability, error } = decodeCapability(code, bytes);
-    capabilities.push(capability);
-    if (error !== undefined) errors.push(error);
-  }
   return undefined;
 }
 

@@ -152,7 +152,6 @@ test('several errors are all told, and the strongest reaction holds (RFC 7606 se
   expect(decoded.errors.map(({ kind }) => kind).sort()).toEqual([
     'duplicate-attribute',
     'malformed-attribute',
-    'missing-well-known-attribute',
     'optional-attribute',
   ]);
 });

@@ -1,7 +1,7 @@
 import { Cursor, Writer } from '../../../net/cursor.ts';
 import { type IpFamily, type IpV4, isV4 } from '../../../net/ip.ts';
 import { addAs4, mergeAs4 } from '../attributes/as4.ts';
-import { decodeAttributes, encodeAttributes } from '../attributes/list.ts';
+import { attributeName, decodeAttributes, encodeAttributes } from '../attributes/list.ts';
 import { unusableNextHop } from '../attributes/next-hop.ts';
 import { leak } from '../attributes/only-to-customer.ts';
 import type { AttributeValues } from '../attributes/table.ts';
@@ -56,7 +56,7 @@ function decode(body: Uint8Array, session: SessionParameters): Decoded {
   const { values, types, errors: attributeErrors } = decodeAttributes(fields.attributes, session);
   const routes = readRoutes(fields, values, session);
   const attributes = sharedAttributes(values);
-  const errors = [...routes.errors, ...attributeErrors, ...checkRoutes(routes, attributes, values, session)];
+  const errors = [...routes.errors, ...attributeErrors, ...checkRoutes(routes, types, attributes, values, session)];
   const reaction = strongestReaction(errors).kind;
 
   // RFC 7606 section 5.2: attributes in error and no reachable route leave a doubt whether all routes were found.
@@ -145,18 +145,21 @@ function sharedAttributes(values: AttributeValues): PathAttributes {
 /** What only shows when the whole UPDATE is known. */
 function checkRoutes(
   { field, multiprotocol }: Routes,
-  { origin, asPath, localPreference, onlyToCustomer }: PathAttributes,
+  types: readonly number[],
+  { asPath, onlyToCustomer }: PathAttributes,
   { nextHop }: AttributeValues,
   session: SessionParameters,
 ): readonly DecodeError[] {
   if (field.length + multiprotocol.length === 0) return [];
   const errors: DecodeError[] = [];
   // RFC 7606 section 3 (d); LOCAL_PREF: RFC 4271 section 5.1.5.
-  const missing = (name: string) => errors.push({ kind: 'missing-well-known-attribute', name });
-  if (origin === undefined) missing('ORIGIN');
-  if (asPath === undefined) missing('AS_PATH');
-  if (nextHop === undefined && field.length > 0) missing('NEXT_HOP');
-  if (localPreference === undefined && session.peering === 'internal') missing('LOCAL_PREF');
+  const demand = (type: number): void => {
+    if (!types.includes(type)) errors.push({ kind: 'missing-well-known-attribute', name: attributeName(type) });
+  };
+  demand(AttributeType.ORIGIN);
+  demand(AttributeType.AS_PATH);
+  if (field.length > 0) demand(AttributeType.NEXT_HOP);
+  if (session.peering === 'internal') demand(AttributeType.LOCAL_PREF);
 
   const nextHops = [
     ...(field.length > 0 && nextHop !== undefined ? [nextHop] : []),
