@@ -98,16 +98,18 @@ export function relistClaims(turn: Turn): void {
   for (const holding of turn.state.holdings.values()) learn(turn, { ...holding.claim, holder: ownHolder(turn.state) });
 }
 
-function settleHolding(turn: Turn, holding: Holding): void {
+/** Puts a holding in force once a majority of this life's voters lists it; whether it is. */
+function settleHolding(turn: Turn, holding: Holding): boolean {
   const { state } = turn;
   if (!holding.inForce) {
     const { voters } = state.lease.list;
     const listed = voters.filter(({ node }) => holding.listedBy.has(node)).length;
-    if (listed < majority(voters.length) && state.config.rules.answerInForce) return;
+    if (listed < majority(voters.length) && state.config.rules.answerInForce) return false;
     holding.inForce = true;
     tell(turn, [holding.claim.vip]);
   }
   serve(turn, holding);
+  return true;
 }
 
 /** Whether this node can carry the VIP's traffic. */
@@ -227,9 +229,7 @@ function push(turn: Turn): void {
   const { state, now } = turn;
   const due: Holding[] = [];
   for (const holding of state.holdings.values()) {
-    if (holding.inForce) continue;
-    settleHolding(turn, holding);
-    if (holding.inForce) continue;
+    if (holding.inForce || settleHolding(turn, holding)) continue;
     if (holding.tellAt <= now) {
       due.push(holding);
       holding.tellAt = after(now, holding.tellGap);

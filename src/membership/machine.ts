@@ -236,51 +236,93 @@ function receive(turn: Turn, from: NodeName, session: SessionId, message: Messag
     case 'heartbeat':
       hearLife(turn, from, message.incarnation);
       noticeDigest(turn, from, message.digest);
-      return onHeartbeat(turn, from, session, message);
+      {
+        onHeartbeat(turn, from, session, message);
+        return;
+      }
     case 'acknowledge':
       noticeDigest(turn, from, message.digest);
-      return onAcknowledge(turn, from, message);
-    case 'suspicion':
-      return onSuspicion(turn, from, message);
-    case 'certificate':
-      return onCertificate(turn, message);
+      {
+        onAcknowledge(turn, from, message);
+        return;
+      }
+    case 'suspicion': {
+      onSuspicion(turn, from, message);
+      return;
+    }
+    case 'certificate': {
+      onCertificate(turn, message);
+      return;
+    }
     case 'claims':
       onClaims(turn, from, message);
       for (const { vip, holder } of message.claims)
         if (holder.node === from && !holder.released) onFencedClaim(turn, vip);
       return;
-    case 'holdingsKnown':
-      return onHoldingsKnown(turn, from, message);
-    case 'unfenced':
-      return onUnfenced(turn, from, message);
-    case 'status':
-      return onStatus(turn, from, message);
-    case 'digest':
-      return onDigest(turn, from, message);
-    case 'prepare':
-      return onPrepare(turn, from, message);
-    case 'promise':
-      return onPromise(turn, from, message);
-    case 'accept':
-      return onAccept(turn, from, message);
-    case 'accepted':
-      return onAccepted(turn, from, message);
-    case 'refused':
-      return onRefused(turn, from, message);
-    case 'offer':
-      return onOffer(turn, from, message);
-    case 'offerReply':
-      return onOfferReply(turn, from, message);
-    case 'decided':
-      return onDecided(turn, from, message.claim);
-    case 'leaving':
-      return onLeaving(turn, from);
-    case 'voters':
-      return onVoters(turn, message);
-    case 'ask':
-      return onAsk(turn, from, message.vip);
-    case 'rebalance':
-      return rebalance(turn);
+    case 'holdingsKnown': {
+      onHoldingsKnown(turn, from, message);
+      return;
+    }
+    case 'unfenced': {
+      onUnfenced(turn, from, message);
+      return;
+    }
+    case 'status': {
+      onStatus(turn, from, message);
+      return;
+    }
+    case 'digest': {
+      onDigest(turn, from, message);
+      return;
+    }
+    case 'prepare': {
+      onPrepare(turn, from, message);
+      return;
+    }
+    case 'promise': {
+      onPromise(turn, from, message);
+      return;
+    }
+    case 'accept': {
+      onAccept(turn, from, message);
+      return;
+    }
+    case 'accepted': {
+      onAccepted(turn, from, message);
+      return;
+    }
+    case 'refused': {
+      onRefused(turn, from, message);
+      return;
+    }
+    case 'offer': {
+      onOffer(turn, from, message);
+      return;
+    }
+    case 'offerReply': {
+      onOfferReply(turn, from, message);
+      return;
+    }
+    case 'decided': {
+      onDecided(turn, from, message.claim);
+      return;
+    }
+    case 'leaving': {
+      onLeaving(turn, from);
+      return;
+    }
+    case 'voters': {
+      onVoters(turn, message);
+      return;
+    }
+    case 'ask': {
+      onAsk(turn, from, message.vip);
+      return;
+    }
+    case 'rebalance': {
+      rebalance(turn);
+      return;
+    }
     default:
       message satisfies never;
   }

@@ -214,7 +214,11 @@ export function onStatus(turn: Turn, from: NodeName, message: Extract<Message, {
     partial.pages.length !== message.pages
   ) {
     if (partial?.session === message.session && partial.version > message.version) return;
-    partial = { session: message.session, version: message.version, pages: new Array(message.pages).fill(undefined) };
+    partial = {
+      session: message.session,
+      version: message.version,
+      pages: new Array<undefined>(message.pages).fill(undefined),
+    };
     member.statusPages = partial;
   }
   if (message.page >= message.pages) return;

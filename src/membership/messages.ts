@@ -118,7 +118,7 @@ export type Message =
       readonly seat: Seat;
       readonly list: VoterList;
       readonly ballot: Ballot;
-      readonly claimant: Holder;
+      readonly claimant: Life;
       readonly reform: boolean;
     }
   | {

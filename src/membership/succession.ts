@@ -105,11 +105,11 @@ function restart(turn: Turn, proposal: Proposal, round: number, wait: number): v
 /** Sends what is due to those who have not answered, and again later. */
 function ask(turn: Turn, proposal: Proposal): void {
   const { state, now } = turn;
-  const { seat, list, ballot, claimant, reform, value, epoch } = proposal;
+  const { seat, list, ballot, reform, value, epoch } = proposal;
   const answered: ReadonlyMap<NodeName, unknown> = proposal.phase === 'prepare' ? proposal.promises : proposal.accepts;
   for (const node of electors(state, proposal)) {
     if (answered.has(node)) continue;
-    if (value === undefined) send(turn, node, { type: 'prepare', seat, list, ballot, claimant, reform });
+    if (value === undefined) send(turn, node, { type: 'prepare', seat, list, ballot, claimant: ballot.life, reform });
     else send(turn, node, { type: 'accept', seat, list, ballot, holder: value, epoch, reform });
   }
   proposal.sendAt = after(now, proposal.gap);

@@ -5,7 +5,17 @@ import { candidates } from './candidates.ts';
 import { canServe, claimsOf } from './claims.ts';
 import { leased } from './lease.ts';
 import type { Message } from './messages.ts';
-import { LONG_AGO, NEVER, type OwnUnfenced, others, report, send, type Turn, wake } from './state.ts';
+import {
+  type HeardUnfenced,
+  LONG_AGO,
+  NEVER,
+  type OwnUnfenced,
+  others,
+  report,
+  send,
+  type Turn,
+  wake,
+} from './state.ts';
 import { isVoid } from './suspicion.ts';
 import {
   FIRST_CLAIM_PATIENCE,
@@ -252,7 +262,10 @@ export function onUnfenced(turn: Turn, from: NodeName, message: Extract<Message,
       continue;
     }
     let heard = state.unfenced.heard.get(vip);
-    if (heard === undefined) state.unfenced.heard.set(vip, (heard = new Map()));
+    if (heard === undefined) {
+      heard = new Map<NodeName, HeardUnfenced>();
+      state.unfenced.heard.set(vip, heard);
+    }
     heard.set(from, { epoch, intended, at: now });
     const own = state.unfenced.own.get(vip);
     if (own === undefined) continue;
