@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { bgpCaptures } from '../../test/vectors/bgp.ts';
+import type { Decoded } from './errors.ts';
 import { encodeMessage } from './messages/table.ts';
 import { endOfRib } from './messages/update.ts';
 import { negotiate, UNNEGOTIATED } from './negotiate.ts';
 import { prefixesOf } from './nlri.ts';
 import { MessageReader } from './reader.ts';
 import { openOf } from './testing/sessions.ts';
-import type { Decoded, Open, Update } from './types.ts';
+import type { Open, Update } from './types.ts';
 
 /** We said this to each of them. */
 const LOCAL = openOf(65_001, [

@@ -1,5 +1,5 @@
 import { BGP_VERSION, ErrorCode, HeaderSubcode, OpenSubcode, RouteRefreshSubcode, UpdateSubcode } from './constants.ts';
-import type { Asn, Decoded, Notification, Reaction, Role } from './types.ts';
+import type { Asn, Message, Notification, Role } from './types.ts';
 
 /** What a peer can do wrong in the bytes of one message. `detail` is one phrase without a full stop. */
 export type DecodeError =
@@ -44,6 +44,24 @@ export type DecodeError =
   | { readonly kind: 'route-leak'; readonly detail: string }
   | { readonly kind: 'bad-route-refresh-length'; readonly message: Uint8Array }
   | { readonly kind: 'unknown-route-refresh-subtype'; readonly subtype: number };
+
+/** Reactions in the order of their strength (RFC 7606 section 2): of several, the strongest holds. */
+export type Reaction =
+  /** Nothing changes; the defect is logged. */
+  | { readonly kind: 'ignore' }
+  | { readonly kind: 'attribute-discard' }
+  | { readonly kind: 'treat-as-withdraw' }
+  /** Session reset. Where RFC 7606 leaves the choice, this is taken and never "AFI/SAFI disable". */
+  | { readonly kind: 'session-reset'; readonly notification: Notification };
+
+/** A decoded message, or why there is none. `errors` are all that were met, the tolerated ones too. */
+export type Decoded =
+  /** A treat-as-withdraw UPDATE comes as one that withdraws all its routes. */
+  | { readonly outcome: 'message'; readonly message: Message; readonly errors: readonly DecodeError[] }
+  /** A well-framed message that must be passed over: a ROUTE-REFRESH that does not concern this session. */
+  | { readonly outcome: 'ignore'; readonly errors: readonly DecodeError[] }
+  /** Send this and close. */
+  | { readonly outcome: 'session-reset'; readonly notification: Notification; readonly errors: readonly DecodeError[] };
 
 /** The one place where an error becomes what we do about it. */
 export function reactionTo(error: DecodeError): Reaction {

@@ -7,13 +7,14 @@ import { splitCapabilities } from './capabilities/list.ts';
 import { decodeCapability } from './capabilities/table.ts';
 import { formatCommunity } from './communities.ts';
 import { AttributeFlag, AttributeType, HEADER_LENGTH, MessageType } from './constants.ts';
+import type { Decoded } from './errors.ts';
 import { describeError, reactionTo, strongestReaction } from './errors.ts';
 import { readHeader } from './header.ts';
 import { decodeMessage } from './messages/table.ts';
 import { endOfRib, splitUpdate } from './messages/update.ts';
 import { UNNEGOTIATED } from './negotiate.ts';
 import { prefixesOf, scanNlri } from './nlri.ts';
-import type { AfiSafi, Decoded, NextHop, Nlri, SessionParameters } from './types.ts';
+import type { AfiSafi, NextHop, Nlri, SessionParameters } from './types.ts';
 import {
   describeCapability,
   describeFamily,

@@ -1,7 +1,14 @@
 /** BGP-4 messages as bytes: pure, no I/O, no state but the reader's buffer. */
 export { type Community, formatCommunity, parseCommunity, WELL_KNOWN_COMMUNITIES } from './communities.ts';
 export * from './constants.ts';
-export { type DecodeError, describeError, reactionTo, strongestReaction } from './errors.ts';
+export {
+  type Decoded,
+  type DecodeError,
+  describeError,
+  type Reaction,
+  reactionTo,
+  strongestReaction,
+} from './errors.ts';
 export { type Assumptions, type ExplainedField, type ExplainedMessage, explain } from './explain.ts';
 export { afiSafiOf, familyOfAfiSafi } from './families.ts';
 export { maxMessageLength } from './header.ts';

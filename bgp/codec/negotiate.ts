@@ -25,7 +25,10 @@ export interface OpenExpectation {
   readonly strictRole?: boolean;
 }
 
-/** Both ends' parameters. Families without the multiprotocol capability on both sides: IPv4 alone (RFC 4760). */
+/**
+ * What both ends offered. Extended messages are used where both did: a peer that offered none sends none, so the
+ * shorter limit catches its broken lengths (RFC 8654 section 4 asks it of the sender alone).
+ */
 export function negotiate(local: Open, remote: Open, role?: Role): SessionParameters {
   const both = (kind: Capability['kind']): boolean => has(local, kind) && has(remote, kind);
   return {

@@ -133,6 +133,14 @@ test('attributes that fill the message are refused', () => {
   expect(() => [...encodeUpdates(large, hosts(1, 'IPv4'), session)]).toThrow(RangeError);
 });
 
+test('a next hop that the session does not carry is refused', () => {
+  const plain = { ...session, extendedNextHop: false };
+  const v4ByV6: RouteGroup = { family: 'IPv4', nextHop: V6, attributes };
+  const v6ByV4: RouteGroup = { family: 'IPv6', nextHop: V4, attributes };
+  expect(() => [...encodeUpdates(v4ByV6, hosts(1, 'IPv4'), plain)]).toThrow(RangeError);
+  expect(() => [...encodeUpdates(v6ByV4, hosts(1, 'IPv6'), session)]).toThrow(RangeError);
+});
+
 test.each(['IPv4', 'IPv6'] as const)('the End-of-RIB of %s', (family) => {
   const bytes = encodeMessage(endOfRibUpdate(family), session);
   expect(bytes).toHaveLength(family === 'IPv4' ? 23 : 29);

@@ -27,7 +27,9 @@ export interface PackedUpdate {
 
 /**
  * UPDATEs that announce `prefixes`, each as full as the session allows. Packed as they are pulled, so that a sender
- * may stop at any of them. Attributes that leave no room for a prefix are a programming error.
+ * may stop at any of them. Attributes that leave no room for a prefix, or a next hop that the session does not carry,
+ * are a programming error.
+ * @param prefixes all of the group's family, none twice.
  */
 export function encodeUpdates(
   { family, nextHop, attributes }: RouteGroup,
@@ -78,7 +80,7 @@ function announceByMpReach(
   values: AttributeValues,
   session: SessionParameters,
 ): Envelope {
-  const mpHead = writeMpReachHead(family, nextHop).finish();
+  const mpHead = writeMpReachHead(family, nextHop, session).finish();
   return multiprotocol(AttributeType.MP_REACH_NLRI, mpHead, encodeAttributes(values, session));
 }
 

@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { HEADER_LENGTH } from './constants.ts';
+import type { Decoded } from './errors.ts';
 import { frame } from './header.ts';
 import { decodeMessage, encodeMessage } from './messages/table.ts';
 import { MessageReader } from './reader.ts';
 import { fullSession, message } from './testing/arbitraries.ts';
 import { externalSession } from './testing/sessions.ts';
-import type { Decoded, SessionParameters } from './types.ts';
+import type { SessionParameters } from './types.ts';
 
 const session = externalSession(65_001);
 const KEEPALIVE = encodeMessage({ type: 'KEEPALIVE' }, session);

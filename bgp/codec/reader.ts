@@ -1,8 +1,9 @@
 import { HEADER_LENGTH } from './constants.ts';
+import type { Decoded } from './errors.ts';
 import { resetBy } from './errors.ts';
 import { readHeader } from './header.ts';
 import { checkHeader, decodeMessage } from './messages/table.ts';
-import type { Decoded, SessionParameters } from './types.ts';
+import type { SessionParameters } from './types.ts';
 
 const EMPTY = new Uint8Array();
 

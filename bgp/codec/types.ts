@@ -1,5 +1,4 @@
 import type { Ip, IpFamily, IpV4, IpV6 } from '../../net/ip.ts';
-import type { DecodeError } from './errors.ts';
 
 /** An autonomous system number of 32 bits (RFC 6793). */
 export type Asn = number;
@@ -179,21 +178,3 @@ export interface SessionParameters {
   /** Our role towards the peer where one is configured (RFC 9234). */
   readonly role?: Role;
 }
-
-/** Reactions in the order of their strength (RFC 7606 section 2): of several, the strongest holds. */
-export type Reaction =
-  /** Nothing changes; the defect is logged. */
-  | { readonly kind: 'ignore' }
-  | { readonly kind: 'attribute-discard' }
-  | { readonly kind: 'treat-as-withdraw' }
-  /** Session reset. Where RFC 7606 leaves the choice, this is taken and never "AFI/SAFI disable". */
-  | { readonly kind: 'session-reset'; readonly notification: Notification };
-
-/** A decoded message, or why there is none. `errors` are all that were met, the tolerated ones too. */
-export type Decoded =
-  /** A treat-as-withdraw UPDATE comes as one that withdraws all its routes. */
-  | { readonly outcome: 'message'; readonly message: Message; readonly errors: readonly DecodeError[] }
-  /** A well-framed message that must be passed over: a ROUTE-REFRESH that does not concern this session. */
-  | { readonly outcome: 'ignore'; readonly errors: readonly DecodeError[] }
-  /** Send this and close. */
-  | { readonly outcome: 'session-reset'; readonly notification: Notification; readonly errors: readonly DecodeError[] };

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { type BgpVector, bgpVectors } from '../../test/vectors/bgp.ts';
+import type { Decoded } from './errors.ts';
 import { strongestReaction } from './errors.ts';
 import { decodeMessage } from './messages/table.ts';
 import { checkOpen, UNNEGOTIATED } from './negotiate.ts';
 import { prefixesOf } from './nlri.ts';
 import { externalSession, openOf } from './testing/sessions.ts';
-import type { Decoded } from './types.ts';
 
 const PEER = 65_001;
 const session = externalSession(PEER);

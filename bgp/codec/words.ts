@@ -8,9 +8,10 @@ import {
   RouteRefreshSubcode,
   UpdateSubcode,
 } from './constants.ts';
+import type { Reaction } from './errors.ts';
 import { familyOfAfiSafi } from './families.ts';
 import { hardResetReason, shutdownCommunication } from './messages/notification.ts';
-import type { AfiSafi, AsPathSegment, Capability, Notification, Reaction } from './types.ts';
+import type { AfiSafi, AsPathSegment, Capability, Notification } from './types.ts';
 
 const SUBCODES: Readonly<Record<number, Readonly<Record<string, number>>>> = {
   [ErrorCode.MESSAGE_HEADER]: HeaderSubcode,
@@ -38,7 +39,7 @@ export function describeReaction(reaction: Reaction): string {
     case 'ignore':
       return 'nothing changes';
     case 'attribute-discard':
-      return 'the attribute is discarded';
+      return 'that part is discarded';
     case 'treat-as-withdraw':
       return 'all its routes are withdrawn';
     case 'session-reset':

@@ -1,5 +1,5 @@
 import type { Decoded, DecodeError, SessionParameters } from '../../bgp/codec/index.ts';
-import { MessageReader } from '../../bgp/codec/index.ts';
+import { explain, MessageReader } from '../../bgp/codec/index.ts';
 import { invariants } from '../../bgp/codec/testing/invariants.ts';
 import { externalSession, internalSession } from '../../bgp/codec/testing/sessions.ts';
 import { bgpCaptures, bgpVectors } from '../vectors/bgp.ts';
@@ -44,7 +44,10 @@ export function fuzzBgp({ seed, runs, corpus: start, progress }: FuzzOptions): F
       const decoded = invariants(input, session);
       const kind = decoded && signature(decoded, index);
       if (kind !== undefined) corpus.offer(kind, input);
-      if (random.oneIn(16)) stream(input, session, random);
+      if (random.oneIn(16)) {
+        stream(input, session, random);
+        explain(input, session);
+      }
     } catch (error) {
       const failure = { run, input, context: JSON.stringify(session), error };
       return { runs: run + 1, corpus: corpus.inputs(), failure };

@@ -1,5 +1,5 @@
 import { type Cursor, Writer } from '../../../net/cursor.ts';
-import { type IpFamily, type IpV6, ipFromBytes, ipToBytes } from '../../../net/ip.ts';
+import { type IpFamily, type IpV6, ipFromBytes, ipToBytes, isV4, isV6 } from '../../../net/ip.ts';
 import type { Result } from '../../../net/result.ts';
 import { AttributeFlag, AttributeType } from '../constants.ts';
 import { afiSafiOf, familyOfAfiSafi } from '../families.ts';
@@ -17,14 +17,16 @@ export const mpReach: AttributeCodec<MpReach> = {
   flags: AttributeFlag.OPTIONAL,
   malformed: 'session-reset',
   decode,
-  encode: (value) => {
+  encode: (value, session) => {
     if ('unread' in value) throw new TypeError('routes that were not read cannot be written');
-    return writeMpReachHead(value.nlri.family, value.nextHop).bytes(value.nlri.bytes).finish();
+    return writeMpReachHead(value.nlri.family, value.nextHop, session).bytes(value.nlri.bytes).finish();
   },
 };
 
-/** All of the value that stands before the routes. */
-export function writeMpReachHead(family: IpFamily, nextHop: NextHop): Writer {
+/** All of the value that stands before the routes. A next hop that the session cannot carry is a programming error. */
+export function writeMpReachHead(family: IpFamily, nextHop: NextHop, { extendedNextHop }: SessionParameters): Writer {
+  const carried = family === 'IPv4' ? isV4(nextHop.address) || extendedNextHop : isV6(nextHop.address);
+  if (!carried) throw new RangeError(`${family} routes cannot have the next hop ${nextHop.address} here`);
   const { afi, safi } = afiSafiOf(family);
   const addresses = [nextHop.address, ...(nextHop.linkLocal === undefined ? [] : [nextHop.linkLocal])].map(ipToBytes);
   const out = new Writer()

@@ -39,13 +39,12 @@ export interface DecodedCapability {
 
 /** A capability that is not understood, or malformed, is kept as it came and has no effect (RFC 5492 section 3). */
 export function decodeCapability(code: number, bytes: Uint8Array): DecodedCapability {
-  // A copy: an OPEN outlives the buffer that it came in.
-  const unknown: Capability = { kind: 'unknown', code, value: bytes.slice() };
   const decoded = BY_CODE.get(code)?.decode(new Cursor(bytes));
-  if (decoded === undefined) return { capability: unknown };
-  return decoded.problem === undefined
-    ? { capability: decoded.ok }
-    : { capability: unknown, error: { kind: 'malformed-capability', code, detail: decoded.problem } };
+  if (decoded?.ok !== undefined) return { capability: decoded.ok };
+  // A copy: an OPEN outlives the buffer that it came in.
+  const capability: Capability = { kind: 'unknown', code, value: bytes.slice() };
+  if (decoded === undefined) return { capability };
+  return { capability, error: { kind: 'malformed-capability', code, detail: decoded.problem } };
 }
 
 /** Code, length and value (RFC 5492 section 4). */

@@ -1,4 +1,5 @@
-import type { Decoded, Message, SessionParameters } from '../types.ts';
+import type { Decoded } from '../errors.ts';
+import type { Message, SessionParameters } from '../types.ts';
 
 /** A kind of message; bodies are what follows the header. */
 export interface MessageCodec<M extends Message> {

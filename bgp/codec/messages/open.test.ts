@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { expand } from '../../../test/vectors/bgp.ts';
 import { MessageType } from '../constants.ts';
+import type { Decoded } from '../errors.ts';
 import { describeError } from '../errors.ts';
 import { frame } from '../header.ts';
 import { UNNEGOTIATED } from '../negotiate.ts';
 import { openOf } from '../testing/sessions.ts';
-import type { Capability, Decoded, Open } from '../types.ts';
+import type { Capability, Open } from '../types.ts';
 import { decodeMessage, encodeMessage } from './table.ts';
 
 const FIXED = '04 fde9 005a 0a09094d ';

@@ -4,8 +4,9 @@ import { twoOctetAs } from '../attributes/as-path.ts';
 import { splitCapabilities } from '../capabilities/list.ts';
 import { decodeCapability, writeCapability } from '../capabilities/table.ts';
 import { BGP_VERSION, HEADER_LENGTH, MAX_MESSAGE_LENGTH, MessageType, ParameterType } from '../constants.ts';
+import type { Decoded } from '../errors.ts';
 import { type DecodeError, resetBy } from '../errors.ts';
-import type { Capability, Decoded, Open } from '../types.ts';
+import type { Capability, Open } from '../types.ts';
 import type { MessageCodec } from './message.ts';
 
 /** Version, AS number, hold time, identifier and the length of optional parameters. */

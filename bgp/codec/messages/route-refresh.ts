@@ -1,10 +1,10 @@
 import { Cursor, Writer } from '../../../net/cursor.ts';
 import { HEADER_LENGTH, MessageType } from '../constants.ts';
-import type { DecodeError } from '../errors.ts';
+import type { Decoded, DecodeError } from '../errors.ts';
 import { resetBy } from '../errors.ts';
 import { afiSafiOf, familyOfAfiSafi } from '../families.ts';
 import { frame } from '../header.ts';
-import type { Decoded, RouteRefresh, SessionParameters } from '../types.ts';
+import type { RouteRefresh, SessionParameters } from '../types.ts';
 import { accepted, type MessageCodec } from './message.ts';
 
 /** RFC 7313 section 3.2; what RFC 2918 reserves and sends as 0 is a request. */

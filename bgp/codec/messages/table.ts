@@ -1,7 +1,8 @@
 import { HEADER_LENGTH } from '../constants.ts';
+import type { Decoded } from '../errors.ts';
 import { type DecodeError, resetBy } from '../errors.ts';
 import { frame, type Header, maxMessageLength, readHeader } from '../header.ts';
-import type { Decoded, Message, SessionParameters } from '../types.ts';
+import type { Message, SessionParameters } from '../types.ts';
 import { keepalive } from './keepalive.ts';
 import type { MessageCodec } from './message.ts';
 import { notification } from './notification.ts';

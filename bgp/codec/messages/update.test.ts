@@ -2,10 +2,11 @@ import { describe, expect, test } from 'vitest';
 import type { IpV4, IpV6 } from '../../../net/ip.ts';
 import type { Prefix } from '../../../net/prefix.ts';
 import { expand } from '../../../test/vectors/bgp.ts';
+import type { Decoded } from '../errors.ts';
 import { describeError } from '../errors.ts';
 import { nlriOf, prefixesOf } from '../nlri.ts';
 import { externalSession, internalSession } from '../testing/sessions.ts';
-import type { Decoded, PathAttributes, Role, SessionParameters, Update } from '../types.ts';
+import type { PathAttributes, Role, SessionParameters, Update } from '../types.ts';
 import { decodeMessage, encodeMessage } from './table.ts';
 
 const PEER = 65_001;

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Decoded } from '../errors.ts';
 import { describeError, strongestReaction } from '../errors.ts';
 import { decodeMessage, encodeMessage } from '../messages/table.ts';
 import { prefixesOf } from '../nlri.ts';
-import type { Decoded, Message, SessionParameters } from '../types.ts';
+import type { Message, SessionParameters } from '../types.ts';
 
 /** Error code and subcodes that a decoder may answer with. */
 const NOTIFICATIONS: Readonly<Record<number, readonly number[]>> = {
