@@ -1,0 +1,120 @@
+import { FAMILIES, type FamilyText } from './family.ts';
+import type { ChainObject, SetObject, TableObject } from './table.ts';
+import { type NftText, nft } from './text.ts';
+
+/** Raised whenever an object of an existing name changes its type or hook: a table of another layout is replaced. */
+export const LAYOUT = 1;
+
+export const CANARY = nft`canary`;
+export const ANNOUNCING = nft`announcing`;
+
+/** VIP . protocol . port, the key of an entry: of a type, and of a packet. */
+function entryType({ address }: FamilyText): NftText {
+  return nft`${address} . inet_proto . inet_service`;
+}
+
+export function packetKey({ ip }: FamilyText): NftText {
+  return nft`${ip} daddr . meta l4proto . th dport`;
+}
+
+/** What the table holds whatever the plan is, in an order in which it can be made. */
+export function skeleton(): TableObject[] {
+  return [
+    set(CANARY, nft`type mark; elements = { 1 }`),
+    set(ANNOUNCING, nft`type ifname`),
+    ...FAMILIES.flatMap((family) => [...familySets(family), ...familyChains(family)]),
+    ...BASE_CHAINS,
+  ];
+}
+
+function familySets(family: FamilyText): SetObject[] {
+  const { digit, address } = family;
+  const key = entryType(family);
+  return [
+    // Every VIP that this node may receive, also those without an entry.
+    set(nft`vips${digit}`, nft`type ${address}`),
+    // Entries with source ranges, and the clients that they admit.
+    set(nft`restricted${digit}`, nft`type ${key}`),
+    set(nft`allow${digit}`, nft`type ${key} . ${address}; flags interval`),
+    // Entries that keep the client's address. One set a protocol: `ct original proto-dst` has no type without one.
+    ...PROTOCOLS.map((protocol) => set(nft`keep-${protocol}${digit}`, nft`type ${address} . inet_service`)),
+    // Entry -> the chain that chooses among its endpoints. Each lookup is a new connection: the counter counts those.
+    { kind: 'map', name: nft`service${digit}`, spec: nft`type ${key} : verdict; counter` },
+    // What the guard refused, by destination. Bounded, so that a port scan cannot fill the memory.
+    set(nft`refused${digit}`, nft`type ${key}; size 4096; flags dynamic,timeout; timeout 1h; counter`),
+  ];
+}
+
+const PROTOCOLS = [nft`tcp`, nft`udp`, nft`sctp`];
+
+function familyChains(family: FamilyText): ChainObject[] {
+  const { digit, ip, icmp } = family;
+  const key = packetKey(family);
+  return [
+    chain(
+      nft`dispatch${digit}`,
+      nft`${key} vmap @service${digit}`,
+      // Ping: answered by the node itself.
+      nft`${icmp} type echo-request redirect`,
+    ),
+    chain(
+      nft`masquerade${digit}`,
+      // What a node process or a pod sends does not enter by an announcing interface and is always masqueraded:
+      // its endpoint may be itself, or answer past this node.
+      ...PROTOCOLS.map(
+        (protocol) =>
+          nft`iifname @${ANNOUNCING} meta l4proto ${protocol} ct original ${ip} daddr . ct original proto-dst @keep-${protocol}${digit} return`,
+      ),
+      nft`masquerade fully-random`,
+    ),
+    chain(
+      nft`admit${digit}`,
+      nft`${key} . ${ip} saddr @allow${digit} return`,
+      nft`meta l4proto tcp reject with tcp reset`,
+      nft`limit rate 100/second burst 50 packets reject with ${icmp} type admin-prohibited`,
+      nft`drop`,
+    ),
+    chain(
+      nft`refuse${digit}`,
+      nft`ct state invalid,related drop`,
+      nft`meta l4proto ${icmp} drop`,
+      nft`update @refused${digit} { ${key} }`,
+      nft`meta l4proto tcp reject with tcp reset`,
+      nft`limit rate 100/second burst 50 packets reject with ${icmp} type port-unreachable`,
+      nft`drop`,
+    ),
+  ];
+}
+
+const RESTRICT = FAMILIES.map((f) => nft`ct state new ${packetKey(f)} @restricted${f.digit} jump admit${f.digit}`);
+const DISPATCH = FAMILIES.map(({ ip, digit }) => nft`${ip} daddr @vips${digit} jump dispatch${digit}`);
+// Whatever still has a VIP as its destination was not translated and must not be forwarded: it could loop.
+const GUARD = FAMILIES.map(({ ip, digit }) => nft`${ip} daddr @vips${digit} goto refuse${digit}`);
+
+// Source ranges before the translation; ours before kube-proxy's (dstnat -100), since a connection is translated once;
+// the guard after both.
+const BASE_CHAINS: readonly ChainObject[] = [
+  base(nft`source-prerouting`, nft`type filter hook prerouting priority -120`, RESTRICT),
+  base(nft`source-output`, nft`type filter hook output priority -120`, RESTRICT),
+  base(nft`nat-prerouting`, nft`type nat hook prerouting priority -110`, DISPATCH),
+  base(nft`nat-output`, nft`type nat hook output priority -110`, DISPATCH),
+  base(nft`guard-prerouting`, nft`type filter hook prerouting priority -95`, GUARD),
+  base(nft`guard-output`, nft`type filter hook output priority -95`, GUARD),
+  base(
+    nft`nat-postrouting`,
+    nft`type nat hook postrouting priority 90`,
+    FAMILIES.map(({ ip, digit }) => nft`ct status dnat ct original ${ip} daddr @vips${digit} jump masquerade${digit}`),
+  ),
+];
+
+function set(name: NftText, spec: NftText): SetObject {
+  return { kind: 'set', name, spec };
+}
+
+function chain(name: NftText, ...rules: readonly NftText[]): ChainObject {
+  return { kind: 'chain', name, rules };
+}
+
+function base(name: NftText, hook: NftText, rules: readonly NftText[]): ChainObject {
+  return { kind: 'chain', name, hook, rules };
+}

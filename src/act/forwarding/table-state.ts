@@ -1,0 +1,167 @@
+import type { InterfaceName, Vip } from '../../../net/names.ts';
+import { Table } from '../../../net/table.ts';
+import type { ForwardingEntry, ForwardingKey, ForwardingPlan } from '../../decide/types.ts';
+import { type PlacedEntry, placeEntry, renderEntry } from './entry.ts';
+import { familyTextOf } from './family.ts';
+import { type StaleFlow, staleFlows } from './flows.ts';
+import { listedSlots, sortElements } from './listed-entries.ts';
+import type { ListedTable } from './listing.ts';
+import { SharedObjects } from './shared-objects.ts';
+import { ANNOUNCING, LAYOUT, skeleton } from './skeleton.ts';
+import { addObject, type Element, rewriteRules, TABLE } from './table.ts';
+import { type NftText, nft } from './text.ts';
+import { Transaction } from './transaction.ts';
+
+/** Elements in one transaction: more only cost memory, of nft and of the kernel. */
+const CHUNK = 15_000;
+
+const COMMENT = nft`signpost layout ${LAYOUT}`;
+
+/** The parts of a plan that the table holds. */
+interface Contents {
+  readonly vips: Table<Vip, true>;
+  readonly announcingInterfaces: readonly InterfaceName[];
+}
+
+/** One entry that is not as it should be. */
+interface Edit {
+  readonly key: ForwardingKey;
+  readonly before: readonly Element[];
+  readonly placedBefore: PlacedEntry | undefined;
+  readonly after: ForwardingEntry | undefined;
+}
+
+/**
+ * What this process has put into the kernel's table. The transactions that lead to a plan are yielded one by one, and
+ * each counts as done when the next is asked for: after one that failed, the state is void and must be adopted anew.
+ */
+export class TableState {
+  readonly #placed = new Map<ForwardingKey, PlacedEntry>();
+  readonly #objects: SharedObjects;
+  #contents: Contents = { vips: Table.empty(), announcingInterfaces: [] };
+  #stale: StaleFlow[] = [];
+
+  private constructor(listed: ListedTable) {
+    this.#objects = new SharedObjects(listed.objects);
+  }
+
+  /**
+   * Starts from the table that the kernel has, undefined where it has none. One of another layout is replaced within
+   * the one transaction that makes the new.
+   */
+  static adopt(found: ListedTable | undefined, plan: ForwardingPlan): [TableState, Iterable<Transaction>] {
+    if (found?.comment === COMMENT) return TableState.#continue(found, plan, []);
+    const empty: ListedTable = { comment: COMMENT, objects: new Map(), elements: [] };
+    return TableState.#continue(empty, plan, found ? [nft`add table ${TABLE}`, nft`delete table ${TABLE}`] : []);
+  }
+
+  static #continue(
+    listed: ListedTable,
+    plan: ForwardingPlan,
+    first: readonly NftText[],
+  ): [TableState, Iterable<Transaction>] {
+    const state = new TableState(listed);
+    const transaction = new Transaction();
+    transaction.command(...first, nft`add table ${TABLE} { comment "${COMMENT}"; }`, ...skeletonCommands(listed));
+    const { vips, announcing, entries } = sortElements(listed);
+    state.#contents = { vips, announcingInterfaces: announcing };
+    const edits = new Map<ForwardingKey, Edit>();
+    for (const [key, before] of entries) edits.set(key, { key, before, placedBefore: undefined, after: undefined });
+    for (const [key, after] of plan.entries) {
+      edits.set(key, { key, before: entries.get(key) ?? [], placedBefore: undefined, after });
+    }
+    const chunk = first.length > 0 ? Number.POSITIVE_INFINITY : CHUNK;
+    return [state, state.#transactions(transaction, edits.values(), plan, { chunk, listed })];
+  }
+
+  /** From the plan that it holds: the work is in proportion to what differs. */
+  *advance(from: ForwardingPlan, to: ForwardingPlan): Generator<Transaction> {
+    const edits = Array.from(to.entries.changes(from.entries), ({ key, after }): Edit => {
+      const placedBefore = this.#placed.get(key);
+      return { key, before: placedBefore ? renderEntry(placedBefore).elements : [], placedBefore, after };
+    });
+    yield* this.#transactions(new Transaction(), edits, to, { chunk: CHUNK });
+  }
+
+  /** Takes the flows of endpoints that went since the last call. */
+  takeStaleFlows(): StaleFlow[] {
+    const stale = this.#stale;
+    this.#stale = [];
+    return stale;
+  }
+
+  *#transactions(
+    first: Transaction,
+    edits: Iterable<Edit>,
+    plan: ForwardingPlan,
+    { chunk, listed }: { readonly chunk: number; readonly listed?: ListedTable },
+  ): Generator<Transaction> {
+    let transaction = first;
+    const gone: PlacedEntry[] = [];
+    for (const edit of edits) {
+      this.#editEntry(edit, transaction);
+      if (edit.placedBefore) gone.push(edit.placedBefore);
+      if (transaction.size < chunk) continue;
+      yield transaction;
+      transaction = new Transaction();
+    }
+    this.#editContents(plan, transaction);
+    for (const placed of gone) {
+      const { selector } = renderEntry(placed);
+      if (selector) this.#objects.release(selector);
+    }
+    this.#objects.removeUnused(transaction);
+    if (listed) this.#removeUnknown(listed, transaction);
+    if (!transaction.empty) yield transaction;
+  }
+
+  #editEntry({ key, before, placedBefore, after }: Edit, transaction: Transaction): void {
+    const slotsBefore = placedBefore?.slots ?? listedSlots(before);
+    const placed = after && placeEntry(after, slotsBefore);
+    const rendered = placed ? renderEntry(placed) : undefined;
+    if (rendered?.selector) this.#objects.acquire(rendered.selector, transaction);
+    transaction.edit(before, rendered?.elements ?? []);
+    if (placed) this.#placed.set(key, placed);
+    else this.#placed.delete(key);
+    this.#stale.push(...staleFlows(key, placedBefore?.entry.endpoints ?? slotsBefore, after?.endpoints ?? []));
+  }
+
+  /** Last, so that a VIP is not refused before its entries are there. */
+  #editContents({ vips, announcingInterfaces }: ForwardingPlan, transaction: Transaction): void {
+    for (const { key, before, after } of vips.changes(this.#contents.vips)) {
+      transaction.edit(before ? [vipElement(key)] : [], after ? [vipElement(key)] : []);
+    }
+    transaction.edit(
+      this.#contents.announcingInterfaces.map(interfaceElement),
+      announcingInterfaces.map(interfaceElement),
+    );
+    this.#contents = { vips, announcingInterfaces };
+  }
+
+  /** What an earlier run needed and this one does not. */
+  #removeUnknown({ objects }: ListedTable, transaction: Transaction): void {
+    const known = new Set<string>(skeleton().map(({ name }) => name));
+    const unknown = Array.from(objects, ([name, kind]) => ({ kind, name: name as NftText })).filter(
+      ({ name }) => !known.has(name) && !this.#objects.has(name),
+    );
+    const chains = unknown.filter(({ kind }) => kind === 'chain');
+    // Chains may refer to each other in any order, until they are empty.
+    for (const { name } of chains) transaction.command(nft`flush chain ${TABLE} ${name}`);
+    for (const object of [...unknown.filter(({ kind }) => kind !== 'chain'), ...chains]) transaction.remove(object);
+  }
+}
+
+function skeletonCommands({ objects }: ListedTable): NftText[] {
+  return skeleton().flatMap((object) => {
+    if (!objects.has(object.name)) return addObject(object);
+    return object.kind === 'chain' ? rewriteRules(object) : [];
+  });
+}
+
+function vipElement(vip: Vip): Element {
+  return { set: nft`vips${familyTextOf(vip).digit}`, key: nft`${vip}` };
+}
+
+function interfaceElement(name: InterfaceName): Element {
+  return { set: ANNOUNCING, key: nft`"${name}"` };
+}

@@ -1,0 +1,70 @@
+import { addObject, deleteObject, type Element, TABLE, type TableObject } from './table.ts';
+import { join, type NftText, nft } from './text.ts';
+
+/** What leads from one state of the table to another: one transaction of the kernel, all or nothing. */
+export class Transaction {
+  readonly #first: NftText[] = [];
+  readonly #last: NftText[] = [];
+  readonly #deleted = new Map<NftText, NftText[]>();
+  readonly #added = new Map<NftText, NftText[]>();
+  #edits = 0;
+
+  /** Number of elements added and deleted. */
+  get size(): number {
+    return this.#edits;
+  }
+
+  get empty(): boolean {
+    return this.#first.length + this.#last.length + this.#edits === 0;
+  }
+
+  /** Before all elements, in the order of the calls. */
+  command(...commands: readonly NftText[]): void {
+    this.#first.push(...commands);
+  }
+
+  create(object: TableObject): void {
+    this.#first.push(...addObject(object));
+  }
+
+  /** After all elements, the last that was removed first: so that what refers goes before what it refers to. */
+  remove(object: Pick<TableObject, 'kind' | 'name'>): void {
+    this.#last.unshift(deleteObject(object));
+  }
+
+  /** Changed data is a deletion and an addition: the kernel refuses to add over an element with other data. */
+  edit(before: readonly Element[], after: readonly Element[]): void {
+    const old = new Map(before.map((element) => [identity(element), element]));
+    for (const element of after) {
+      const was = old.get(identity(element));
+      old.delete(identity(element));
+      if (was?.data === element.data && was) continue;
+      if (was) this.#push(this.#deleted, was.set, was.key);
+      const { set, key, data } = element;
+      this.#push(this.#added, set, data === undefined ? key : nft`${key} : ${data}`);
+    }
+    for (const { set, key } of old.values()) this.#push(this.#deleted, set, key);
+  }
+
+  /** One line for nft. */
+  line(): NftText {
+    const deletions = Array.from(this.#deleted, ([set, keys]) => elements(nft`delete`, set, keys));
+    const additions = Array.from(this.#added, ([set, keys]) => elements(nft`add`, set, keys));
+    return join([...this.#first, ...deletions, ...additions, ...this.#last], '; ');
+  }
+
+  #push(to: Map<NftText, NftText[]>, set: NftText, text: NftText): void {
+    const list = to.get(set);
+    if (list) list.push(text);
+    else to.set(set, [text]);
+    this.#edits++;
+  }
+}
+
+function elements(verb: NftText, set: NftText, list: readonly NftText[]): NftText {
+  return nft`${verb} element ${TABLE} ${set} { ${join(list, ', ')} }`;
+}
+
+function identity({ set, key }: Element): string {
+  return `${set} ${key}`;
+}
