@@ -57,6 +57,16 @@ const NEXT_HOP = attribute(3, 0x40, 'c0000201');
 const LOCAL_PREF = attribute(5, 0x40, '00000064');
 const MP_REACH = attribute(14, 0x80, '000201 10 20010db8 00*11 01 00 20 20010db8');
 
+/** What this peer must not send is discarded whatever it is, but wrong flags withdraw the route. */
+const DISCARDED = {
+  malformed: 'discard',
+  missing: 'ok',
+  'as it should be': 'discard',
+  'Partial set': 'discard',
+  'unused flags set': 'discard',
+  'length in two octets': 'discard',
+} as const;
+
 const ROWS: readonly Row[] = [
   // RFC 7606 section 7.1.
   { name: 'ORIGIN', session: EXTERNAL, attribute: ORIGIN, malformed: 'taw', missing: 'taw' },
@@ -80,18 +90,13 @@ const ROWS: readonly Row[] = [
     malformed: 'taw',
     missing: 'ok',
   },
-  // RFC 7606 section 7.5: from an external peer it is discarded whatever it is, but wrong flags withdraw.
+  // RFC 7606 section 7.5.
   { name: 'LOCAL_PREF from iBGP', session: INTERNAL, attribute: LOCAL_PREF, malformed: 'taw', missing: 'taw' },
   {
     name: 'LOCAL_PREF from eBGP',
     session: EXTERNAL,
     attribute: LOCAL_PREF,
-    malformed: 'discard',
-    missing: 'ok',
-    'as it should be': 'discard',
-    'Partial set': 'discard',
-    'unused flags set': 'discard',
-    'length in two octets': 'discard',
+    ...DISCARDED,
   },
   // RFC 7606 section 7.6.
   {
@@ -138,12 +143,7 @@ const ROWS: readonly Row[] = [
     name: 'ORIGINATOR_ID from eBGP',
     session: EXTERNAL,
     attribute: attribute(9, 0x80, 'c0000201'),
-    malformed: 'discard',
-    missing: 'ok',
-    'as it should be': 'discard',
-    'Partial set': 'discard',
-    'unused flags set': 'discard',
-    'length in two octets': 'discard',
+    ...DISCARDED,
   },
   // RFC 7606 section 7.10.
   {
@@ -157,12 +157,7 @@ const ROWS: readonly Row[] = [
     name: 'CLUSTER_LIST from eBGP',
     session: EXTERNAL,
     attribute: attribute(10, 0x80, 'c0000201'),
-    malformed: 'discard',
-    missing: 'ok',
-    'as it should be': 'discard',
-    'Partial set': 'discard',
-    'unused flags set': 'discard',
-    'length in two octets': 'discard',
+    ...DISCARDED,
   },
   // RFC 7606 section 7.11 and section 3 (g).
   { name: 'MP_REACH_NLRI', session: EXTERNAL, attribute: MP_REACH, malformed: '3/9', missing: 'ok', twice: '3/1' },
@@ -203,12 +198,7 @@ const ROWS: readonly Row[] = [
     name: 'AS4_PATH from a speaker of four octets',
     session: EXTERNAL,
     attribute: attribute(17, 0xc0, '02010000fde9'),
-    malformed: 'discard',
-    missing: 'ok',
-    'as it should be': 'discard',
-    'Partial set': 'discard',
-    'unused flags set': 'discard',
-    'length in two octets': 'discard',
+    ...DISCARDED,
   },
   // RFC 9012 section 13.
   {

@@ -2,13 +2,13 @@ import { type Cursor, Writer } from '../../../net/cursor.ts';
 import { type IpFamily, type IpV6, ipFromBytes, ipToBytes, isV4, isV6 } from '../../../net/ip.ts';
 import type { Result } from '../../../net/result.ts';
 import { AttributeFlag, AttributeType } from '../constants.ts';
-import { afiSafiOf, familyOfAfiSafi } from '../families.ts';
+import { afiSafiOf, readFamily, type Unread } from '../families.ts';
 import { scanNlri } from '../nlri.ts';
-import type { AfiSafi, Announcement, NextHop, SessionParameters } from '../types.ts';
+import type { Announcement, NextHop, SessionParameters } from '../types.ts';
 import type { AttributeCodec } from './attribute.ts';
 
 /** What MP_REACH_NLRI carries, or the family of one that this session does not carry, left unread. */
-export type MpReach = Announcement | { readonly unread: AfiSafi };
+export type MpReach = Announcement | Unread;
 
 /** RFC 4760 section 3; next hops: RFC 2545 section 3, RFC 8950 section 3; errors: RFC 7606 section 7.11. */
 export const mpReach: AttributeCodec<MpReach> = {
@@ -38,11 +38,9 @@ export function writeMpReachHead(family: IpFamily, nextHop: NextHop, { extendedN
 }
 
 function decode(value: Cursor, session: SessionParameters): Result<MpReach, string> {
-  const afi = value.u16();
-  const safi = value.u8();
-  if (afi === undefined || safi === undefined) return { problem: 'it is too short to hold a family' };
-  const family = familyOfAfiSafi({ afi, safi });
-  if (family === undefined || !session.families.includes(family)) return { ok: { unread: { afi, safi } } };
+  const family = readFamily(value, session);
+  if (family === undefined) return { problem: 'it is too short to hold a family' };
+  if (typeof family !== 'string') return { ok: family };
   const length = value.u8();
   const address = length === undefined ? undefined : value.bytes(length);
   // One reserved octet, which is ignored.

@@ -1,13 +1,13 @@
 import { Writer } from '../../../net/cursor.ts';
 import type { IpFamily } from '../../../net/ip.ts';
 import { AttributeFlag, AttributeType } from '../constants.ts';
-import { afiSafiOf, familyOfAfiSafi } from '../families.ts';
+import { afiSafiOf, readFamily, type Unread } from '../families.ts';
 import { scanNlri } from '../nlri.ts';
-import type { AfiSafi, Nlri } from '../types.ts';
+import type { Nlri } from '../types.ts';
 import type { AttributeCodec } from './attribute.ts';
 
 /** What MP_UNREACH_NLRI carries, or the family of one that this session does not carry, left unread. */
-export type MpUnreach = Nlri | { readonly unread: AfiSafi };
+export type MpUnreach = Nlri | Unread;
 
 /** RFC 4760 section 4; errors: RFC 7606 section 7.12. */
 export const mpUnreach: AttributeCodec<MpUnreach> = {
@@ -16,11 +16,9 @@ export const mpUnreach: AttributeCodec<MpUnreach> = {
   flags: AttributeFlag.OPTIONAL,
   malformed: 'session-reset',
   decode: (value, session) => {
-    const afi = value.u16();
-    const safi = value.u8();
-    if (afi === undefined || safi === undefined) return { problem: 'it is too short to hold a family' };
-    const family = familyOfAfiSafi({ afi, safi });
-    if (family === undefined || !session.families.includes(family)) return { ok: { unread: { afi, safi } } };
+    const family = readFamily(value, session);
+    if (family === undefined) return { problem: 'it is too short to hold a family' };
+    if (typeof family !== 'string') return { ok: family };
     return scanNlri(family, value.rest());
   },
   encode: (value) => {
