@@ -14,6 +14,7 @@ export function obstacle(state: State, member: MemberState, vip: Vip): Obstacle 
   const { config } = state;
   const bars = (reason: string): Obstacle => ({ lastResort: false, reason });
   if (member.node === config.self) {
+    if (!state.listed) return bars('not a member');
     if (config.witness) return bars('witness: it only votes');
     if (state.draining) return bars('draining');
     const entry = state.vips.get(vip);

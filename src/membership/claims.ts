@@ -114,8 +114,10 @@ function settleHolding(turn: Turn, holding: Holding): boolean {
 
 /** Whether this node can carry the VIP's traffic. */
 export function canServe(turn: Turn, vip: Vip): boolean {
-  const entry = turn.state.vips.get(vip);
-  return entry !== undefined && entry.ready && entry.eligibility.kind !== 'ineligible' && turn.state.carrier;
+  const { state } = turn;
+  const entry = state.vips.get(vip);
+  if (entry === undefined || !state.listed || !state.carrier) return false;
+  return entry.ready && entry.eligibility.kind !== 'ineligible';
 }
 
 /** Answers as soon as everything is there. */

@@ -83,6 +83,7 @@ export function create(config: MembershipConfig, now: MonotonicNs): MembershipSt
     doubts: new Map(),
     certificates: [],
     status: { version: 0, text: '', exceptions: [], at: NEVER, step: 0 },
+    listed: true,
     draining: false,
     drainTo: undefined,
     leavingSince: undefined,
@@ -192,7 +193,7 @@ function handle(turn: Turn, event: MembershipEvent): void {
 
 function start(turn: Turn): void {
   const { state, now } = turn;
-  if (!state.members.has(state.config.self)) setMembers(turn, []);
+  if (state.members.size === 0) setMembers(turn, [{ name: state.config.self, witness: state.config.witness }]);
   wake(turn, 'members', now);
   // Voters are chosen among those that answered the first greetings.
   const formAt = state.config.rules.listenFirst ? after(now, LISTEN / 2) : now;

@@ -32,6 +32,8 @@ const LOOK_EVERY = ms(500);
 export function setMembers(turn: Turn, members: readonly Member[]): void {
   const { state, now } = turn;
   const listed = new Set(members.map(({ name }) => name));
+  state.listed = listed.has(state.config.self);
+  listed.add(state.config.self);
   for (const [node, member] of state.members) {
     if (listed.has(node)) continue;
     countStatus(state, member, undefined);
@@ -52,9 +54,7 @@ export function setMembers(turn: Turn, members: readonly Member[]): void {
   }
   renewStatus(turn);
   replan(turn);
-  wake(turn, 'members', now);
-  wake(turn, 'voters', now);
-  wake(turn, 'lease', now);
+  for (const task of ['members', 'voters', 'lease', 'handOver', 'unfenced'] as const) wake(turn, task, now);
 }
 
 function newMember(node: NodeName, witness: boolean, now: MonotonicNs): MemberState {

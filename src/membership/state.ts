@@ -243,6 +243,8 @@ export interface State {
     at: MonotonicNs;
     step: number;
   };
+  /** This node is in the member table: else it hands over and claims nothing. */
+  listed: boolean;
   draining: boolean;
   drainTo: NodeName | undefined;
   leavingSince: MonotonicNs | undefined;

@@ -131,11 +131,18 @@ export function runProposals(turn: Turn): void {
       continue;
     }
     if (proposal.sendAt <= now) {
-      if (stuck > REFORM_AFTER && state.config.rules.reform) proposal.reform = true;
+      if (stuck > REFORM_AFTER) reform(turn, proposal);
       ask(turn, proposal);
     }
     wake(turn, 'succession', proposal.sendAt);
   }
+}
+
+/** Too few voters remember: from now on a majority of the members is asked. */
+function reform(turn: Turn, proposal: Proposal): void {
+  if (proposal.reform || !turn.state.config.rules.reform) return;
+  proposal.reform = true;
+  restart(turn, proposal, proposal.ballot.round + 1, 0);
 }
 
 function enough(state: State, { seat, list, reform }: Proposal, replies: Replies): boolean {
@@ -272,7 +279,10 @@ export function onPromise(turn: Turn, from: NodeName, message: Extract<Message, 
   if (proposal?.phase !== 'prepare') return;
   proposal.promises.set(from, { remembers: message.remembers, grant: message.grant });
   const replies = new Map([...proposal.promises].map(([node, { remembers }]) => [node, remembers]));
-  if (!enough(turn.state, proposal, replies)) return;
+  if (!enough(turn.state, proposal, replies)) {
+    if (proposal.seat.epoch > 0 && proposal.list.voters.every(({ node }) => replies.has(node))) reform(turn, proposal);
+    return;
+  }
   const granted = turn.state.config.rules.adoptGrants ? highestGrant(turn.state, proposal) : undefined;
   proposal.phase = 'accept';
   proposal.value = granted?.holder ?? proposal.claimant;

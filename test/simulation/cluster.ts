@@ -48,6 +48,7 @@ interface SimNode {
   /** Sends leave this much later than they were decided. */
   sendStall: number;
   carrier: boolean;
+  seesMembersAt: number;
   left: boolean;
   readonly eligibility: Map<Vip, Eligibility>;
   readonly hidden: Set<Vip>;
@@ -78,6 +79,7 @@ export class Cluster {
   readonly violations: Violation[] = [];
   readonly timeline: string[] = [];
   readonly cuts = new Set<string>();
+  readonly removed = new Set<string>();
   readonly answerers = new Map<Vip, Set<NodeName>>();
   members: Member[];
   now = 0;
@@ -111,6 +113,7 @@ export class Cluster {
         waiting: [],
         sendStall: 0,
         carrier: true,
+        seesMembersAt: 0,
         left: false,
         eligibility: new Map(),
         hidden: new Set(),
@@ -276,10 +279,18 @@ export class Cluster {
     this.cuts.clear();
   }
 
-  setMembers(members: readonly Member[], skew = 0): void {
-    this.members = [...members];
+  /** Each node sees the change within `skew`. */
+  setMember(name: string, listed: boolean, skew = 0): void {
+    this.log(name, listed ? 'is a member' : 'is no member');
+    if (listed) this.removed.delete(name);
+    else this.removed.add(name);
+    const members = [...this.nodes.values()].filter((node) => !this.removed.has(node.name));
+    this.members = members.map(({ name: node, witness }) => ({ name: node, witness }));
+    const seen = this.members;
     for (const node of this.nodes.values()) {
-      this.at(this.now + this.random.next() * skew, () => this.handle(node, { type: 'members', members }));
+      // A watch may lag, but does not go back in time.
+      node.seesMembersAt = Math.max(node.seesMembersAt, this.now + this.random.next() * skew);
+      this.at(node.seesMembersAt, () => this.handle(node, { type: 'members', members: seen }));
     }
   }
 
@@ -445,7 +456,9 @@ export class Cluster {
     }
   }
 
+  /** Each once. */
   violate(what: string): void {
+    if (this.violations.some((violation) => violation.what === what)) return;
     this.log('!!', what);
     this.violations.push({ at: this.now, what });
   }

@@ -166,13 +166,8 @@ function begin(cluster: Cluster, fault: Fault): void {
       end(() => setEligible(cluster, fault.node, true));
       break;
     case 'remove': {
-      const all = cluster.members;
-      cluster.log(fault.node, 'is removed from the members');
-      cluster.setMembers(
-        all.filter(({ name }) => name !== fault.node),
-        ms(fault.skewMs),
-      );
-      end(() => cluster.setMembers(all, ms(fault.skewMs)));
+      cluster.setMember(fault.node, false, ms(fault.skewMs));
+      end(() => cluster.setMember(fault.node, true, ms(fault.skewMs)));
       break;
     }
     case 'rebalance':
