@@ -15,16 +15,17 @@ export interface Problem {
   readonly fix: string;
 }
 
+/** A result that is certainly a problem. */
+export interface Failure {
+  readonly ok?: undefined;
+  readonly problem: Problem;
+}
+
 export function ok<T>(value: T): { readonly ok: T; readonly problem?: undefined } {
   return { ok: value };
 }
 
-export function problem(
-  field: string,
-  value: unknown,
-  message: string,
-  fix: string,
-): { readonly ok?: undefined; readonly problem: Problem } {
+export function problem(field: string, value: unknown, message: string, fix: string): Failure {
   return { problem: { field, value, message, fix } };
 }
 

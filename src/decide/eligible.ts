@@ -15,10 +15,13 @@ export interface NodeFacts {
   readonly notReady: boolean;
 }
 
-export type InterfaceChoice =
-  | { readonly name: InterfaceName; readonly reason?: undefined }
-  /** Why no interface of this node can announce the VIP, e.g. "interface eth0 down". */
-  | { readonly name?: undefined; readonly reason: string };
+/** Which interface announces a VIP, whose segment the VIP belongs to. */
+export interface InterfaceChoice {
+  /** Absent where no interface of this node is of the VIP's segment. */
+  readonly name?: InterfaceName;
+  /** Why it cannot announce now, e.g. "interface eth0 down". */
+  readonly reason?: string;
+}
 
 export interface CandidateFacts {
   readonly witness: boolean;

@@ -1,0 +1,253 @@
+import type { InterfaceName, Vip } from '../../net/names.ts';
+import { Table } from '../../net/table.ts';
+import type { VipEntry } from '../membership/types.ts';
+import type { RouteKey, ServiceKey } from '../world/keys.ts';
+import type { Grant, Pool, Route } from '../world/objects.ts';
+import type { World } from '../world/types.ts';
+import { type Allocation, type AllocationRequest, allocate, emptyAllocation } from './allocate.ts';
+import { allocationPool, nodeFacts } from './context.ts';
+import { interfaceFor } from './interfaces.ts';
+import { emptyPins, type Pins, updatePins } from './pins.ts';
+import { acceptPools, excludedAddresses, type PoolAcceptance } from './pools.ts';
+import { servicesOf } from './resolve.ts';
+import { planRoute, type RoutePlan } from './route-plan.ts';
+import { type ForwardingEntry, type ForwardingKey, type ForwardingPlan, forwardingKey } from './types.ts';
+import { planVip, type VipContext, type VipPlan } from './vip-plan.ts';
+
+/** What should be, for every actuator; each table's versions share what did not change. */
+export interface Plan {
+  readonly world: World;
+  readonly pools: PoolAcceptance;
+  readonly pins: Pins;
+  readonly allocation: Allocation;
+  readonly routes: Table<RouteKey, RoutePlan>;
+  /** Routes by the Services that they name. */
+  readonly users: Table<ServiceKey, readonly RouteKey[]>;
+  readonly vips: Table<Vip, VipPlan>;
+  readonly forwarding: ForwardingPlan;
+  /** By VIP: what the wire is told, with the interface whose segment the VIP belongs to. */
+  readonly l2: Table<Vip, L2Entry>;
+}
+
+export interface L2Entry {
+  readonly interface: InterfaceName;
+  readonly entry: VipEntry;
+}
+
+function nothing(world: World): Plan {
+  return {
+    world: { ...world, objects: EMPTY_OBJECTS },
+    pools: acceptPools(Table.empty(), []),
+    pins: emptyPins(),
+    allocation: emptyAllocation(),
+    routes: Table.empty(),
+    users: Table.empty(),
+    vips: Table.empty(),
+    forwarding: { vips: Table.empty(), entries: Table.empty(), announcingInterfaces: [] },
+    l2: Table.empty(),
+  };
+}
+
+const EMPTY_OBJECTS: World['objects'] = {
+  routes: Table.empty(),
+  pools: Table.empty(),
+  services: Table.empty(),
+  slices: Table.empty(),
+  nodes: Table.empty(),
+  namespaces: Table.empty(),
+  grants: Table.empty(),
+};
+
+/**
+ * What the world asks of this node. With the plan before it, work is in proportion to what changed; the answer is
+ * the same, but that addresses once assigned are kept.
+ */
+export function plan(world: World, previous: Plan = nothing(world)): Plan {
+  if (world === previous.world) return previous;
+  const pools = poolsOf(world, previous);
+  const pins = updatePins(previous.pins, world.pinByClaims ? world.wire.claims : Table.empty(), world.memory);
+  const allocation = allocate(previous.allocation, allocationInput(world, previous, pools, pins));
+  const { routes, users, changed } = planRoutes(world, previous, allocation);
+  const vips = planVips(world, previous, pools, allocation, routes, changed);
+  const forwarding = planForwarding(previous, vips);
+  const l2 = planL2(world, previous, vips);
+  return { world, pools, pins, allocation, routes, users, vips, forwarding, l2 };
+}
+
+function poolsOf(world: World, previous: Plan): PoolAcceptance {
+  const { pools, nodes } = world.objects;
+  const old = previous.world.objects;
+  return pools === old.pools && nodes === old.nodes ? previous.pools : acceptPools(pools, nodes.values());
+}
+
+function allocationInput(world: World, previous: Plan, pools: PoolAcceptance, pins: Pins): Allocation['input'] {
+  const before = previous.allocation.input;
+  const { objects } = world;
+  const old = previous.world;
+  const poolsSame = pools === previous.pools && objects.namespaces === old.objects.namespaces;
+  const edits: (readonly [RouteKey, AllocationRequest | undefined])[] = [];
+  for (const { key, after } of objects.routes.changes(old.objects.routes)) edits.push([key, after && requestOf(after)]);
+  return {
+    requests: before.requests.with(edits),
+    pools: poolsSame ? before.pools : pools.accepted.map((pool) => allocationPool(pool, objects.namespaces)),
+    pins: pins.pins,
+    excluded: excludedAddresses(world, pools.accepted, before.excluded),
+    quarantined: quarantine(world, previous),
+  };
+}
+
+function requestOf(route: Route): AllocationRequest {
+  return {
+    key: route.key,
+    namespace: route.meta.namespace,
+    created: route.meta.created,
+    pool: route.addressPool,
+    addresses: route.addresses,
+    ipFamilyPolicy: route.ipFamilyPolicy,
+  };
+}
+
+function quarantine(world: World, previous: Plan): ReadonlyMap<Vip, string> {
+  const { conflicts } = world.wire;
+  if (conflicts === previous.world.wire.conflicts) return previous.allocation.input.quarantined;
+  return new Map(
+    Array.from(conflicts, ([vip, mac]) => [vip, `is answered by ${mac}, which is no member; find that host`]),
+  );
+}
+
+function planRoutes(world: World, previous: Plan, allocation: Allocation) {
+  const { objects } = world;
+  const old = previous.world.objects;
+  const dirty = new Set<RouteKey>();
+  if (objects.grants !== old.grants) for (const key of objects.routes.keys()) dirty.add(key);
+  for (const { key } of objects.routes.changes(old.routes)) dirty.add(key);
+  for (const { key } of allocation.routes.changes(previous.allocation.routes)) dirty.add(key);
+  const usersOf = (service: ServiceKey) => previous.users.get(service) ?? [];
+  for (const { key } of objects.services.changes(old.services)) for (const user of usersOf(key)) dirty.add(user);
+  for (const { key } of objects.slices.changes(old.slices)) for (const user of usersOf(key)) dirty.add(user);
+
+  const grants: readonly Grant[] = [...objects.grants.values()];
+  const lookup = { services: objects.services, grants };
+  const slicesOf = (service: ServiceKey) => objects.slices.get(service) ?? [];
+  const edits = Array.from(dirty, (key) => {
+    const route = objects.routes.get(key);
+    const addresses = allocation.routes.get(key);
+    const planned = route && addresses && planRoute(route, addresses, lookup, slicesOf, world.self);
+    return [key, planned] as const;
+  });
+  return { routes: previous.routes.with(edits), users: updateUsers(world, previous), changed: dirty };
+}
+
+function updateUsers(world: World, previous: Plan): Plan['users'] {
+  const edits = new Map<ServiceKey, readonly RouteKey[]>();
+  const usersOf = (service: ServiceKey) => edits.get(service) ?? previous.users.get(service) ?? [];
+  for (const { key, before, after } of world.objects.routes.changes(previous.world.objects.routes)) {
+    for (const service of before ? servicesOf(before) : [])
+      edits.set(
+        service,
+        usersOf(service).filter((user) => user !== key),
+      );
+    for (const service of after ? servicesOf(after) : []) edits.set(service, [...usersOf(service), key]);
+  }
+  return previous.users.with(
+    Array.from(edits, ([service, keys]) => [service, keys.length > 0 ? keys : undefined] as const),
+  );
+}
+
+function planVips(
+  world: World,
+  previous: Plan,
+  pools: PoolAcceptance,
+  allocation: Allocation,
+  routes: Plan['routes'],
+  changedRoutes: ReadonlySet<RouteKey>,
+): Plan['vips'] {
+  const dirty = new Set<Vip>();
+  const surroundings =
+    pools !== previous.pools ||
+    world.links !== previous.world.links ||
+    world.objects.nodes !== previous.world.objects.nodes;
+  if (surroundings) for (const vip of [...allocation.holders.keys(), ...previous.vips.keys()]) dirty.add(vip);
+  for (const { key } of allocation.holders.changes(previous.allocation.holders)) dirty.add(key);
+  for (const key of changedRoutes) {
+    for (const { vip } of allocation.routes.get(key)?.assigned ?? []) dirty.add(vip);
+  }
+  const context = vipContext(world);
+  const poolOf = (vip: Vip, holders: readonly RouteKey[]): Pool | undefined => {
+    const name = holders
+      .map((key) => allocation.routes.get(key)?.assigned.find((a) => a.vip === vip)?.pool)
+      .find(Boolean);
+    return name === undefined ? undefined : world.objects.pools.get(name);
+  };
+  const edits = Array.from(dirty, (vip) => {
+    const holders = allocation.holders.get(vip) ?? [];
+    const plans = holders.map((key) => routes.get(key)).filter((route) => route !== undefined);
+    const pool = poolOf(vip, holders);
+    return [vip, pool && planVip(vip, plans, pool, context)] as const;
+  });
+  return previous.vips.with(edits);
+}
+
+function vipContext(world: World): VipContext {
+  const node = world.objects.nodes.get(world.self);
+  return {
+    witness: world.witness,
+    node: node && nodeFacts(node),
+    nodeLabels: node?.meta.labels ?? {},
+    interfaceFor: (vip, globs) => interfaceFor(world.links, vip, globs, world.interfaces),
+    firstClaim: () => ({ kind: 'peers' }),
+  };
+}
+
+function planForwarding(previous: Plan, vips: Plan['vips']): ForwardingPlan {
+  const vipEdits: (readonly [Vip, true | undefined])[] = [];
+  const entries = new Map<ForwardingKey, ForwardingEntry | undefined>();
+  for (const { key, before, after } of vips.changes(previous.vips)) {
+    vipEdits.push([key, after && true]);
+    for (const entry of before?.entries ?? []) entries.set(forwardingKey(entry), undefined);
+    for (const entry of after?.entries ?? []) entries.set(forwardingKey(entry), entry);
+  }
+  const before = previous.forwarding;
+  return {
+    vips: before.vips.with(vipEdits),
+    entries: before.entries.with(entries),
+    announcingInterfaces:
+      vips === previous.vips ? before.announcingInterfaces : announcingInterfaces(before.announcingInterfaces, vips),
+  };
+}
+
+/** Interfaces on which some VIP is or may be announced from here, the same list where nothing changed. */
+function announcingInterfaces(
+  before: ForwardingPlan['announcingInterfaces'],
+  vips: Plan['vips'],
+): ForwardingPlan['announcingInterfaces'] {
+  const names = new Set<InterfaceName>();
+  for (const { l2 } of vips.values()) if (l2?.interface.name !== undefined) names.add(l2.interface.name);
+  const sorted = [...names].sort();
+  return sorted.length === before.length && sorted.every((name, i) => name === before[i]) ? before : sorted;
+}
+
+function planL2(world: World, previous: Plan, vips: Plan['vips']): Plan['l2'] {
+  const installed = world.forwarding.applied?.vips ?? Table.empty<Vip, true>();
+  const installedBefore = previous.world.forwarding.applied?.vips ?? Table.empty<Vip, true>();
+  const dirty = new Set<Vip>();
+  for (const { key } of vips.changes(previous.vips)) dirty.add(key);
+  for (const { key } of installed.changes(installedBefore)) dirty.add(key);
+  return previous.l2.with(
+    Array.from(dirty, (vip) => {
+      const l2 = vips.get(vip)?.l2;
+      return [vip, l2 && l2Entry(vip, l2, installed.has(vip))] as const;
+    }),
+  );
+}
+
+function l2Entry(vip: Vip, l2: NonNullable<VipPlan['l2']>, ready: boolean): L2Entry | undefined {
+  const { interface: choice, eligibility, fencing, firstClaim, preferredNodes, routeKey } = l2;
+  // A VIP of no segment here is none of this node's wire's business.
+  return (
+    choice.name && {
+      interface: choice.name,
+      entry: { vip, fencing, firstClaim, eligibility, ready, preferredNodes, routeKey },
+    }
+  );
+}

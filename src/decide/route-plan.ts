@@ -1,0 +1,97 @@
+import { familyOf } from '../../net/ip.ts';
+import type { NodeName, Vip } from '../../net/names.ts';
+import type { Route } from '../world/objects.ts';
+import type { RouteAddresses } from './allocate.ts';
+import { endpointsOf, type RefProblem, resolveRoute, type ServiceLookup, type SlicesOf } from './resolve.ts';
+import { type ForwardingEntry, forwardingKey, type Port, type Protocol } from './types.ts';
+
+/** What one route asks of the kernel and of the network, before routes that share a VIP are weighed against each other. */
+export interface RoutePlan {
+  readonly route: Route;
+  readonly addresses: RouteAddresses;
+  /** Why the route is not accepted; its entries are then none. */
+  readonly rejected: string | undefined;
+  readonly refProblems: readonly RefProblem[];
+  readonly ports: readonly { readonly protocol: Protocol; readonly port: Port }[];
+  /** `ingress:8443`, for printer columns. */
+  readonly backends: readonly string[];
+  readonly entries: readonly ForwardingEntry[];
+  /** Ports without an endpoint that this node may use; with traffic policy Local, on this node. */
+  readonly portsWithoutEndpoint: readonly string[];
+  readonly endpointCount: number;
+}
+
+/** Modes of forwarding that this version installs. */
+const SUPPORTED_FORWARDING = new Set(['Endpoints']);
+
+export function planRoute(
+  route: Route,
+  addresses: RouteAddresses,
+  lookup: ServiceLookup,
+  slicesOf: SlicesOf,
+  self: NodeName,
+): RoutePlan {
+  const rejected = unsupported(route);
+  const { ports, problems } = resolveRoute(route, lookup);
+  const entries: ForwardingEntry[] = [];
+  const lacking = new Set<string>();
+  const endpoints = new Set<string>();
+  for (const { vip } of rejected === undefined ? addresses.assigned : []) {
+    for (const port of ports) {
+      const weighed = endpointsOf(port, familyOf(vip), route.trafficPolicy, self, slicesOf);
+      if (!weighed.some(({ weight }) => weight > 0)) lacking.add(`${port.port}/${port.protocol}`);
+      for (const { address, port: number } of weighed) endpoints.add(`${address}|${number}`);
+      entries.push({
+        vip,
+        protocol: port.protocol,
+        port: port.port,
+        endpoints: weighed,
+        keepClientAddress: route.trafficPolicy === 'Local',
+        affinity: route.affinity,
+        sourceRanges: ofFamily(port.sourceRanges, vip),
+      });
+    }
+  }
+  return {
+    route,
+    addresses,
+    rejected,
+    refProblems: problems,
+    ports: ports.map(({ protocol, port }) => ({ protocol, port })),
+    backends: backendNames(route),
+    entries: firstOfEachKey(entries),
+    portsWithoutEndpoint: [...lacking],
+    endpointCount: endpoints.size,
+  };
+}
+
+function unsupported(route: Route): string | undefined {
+  return SUPPORTED_FORWARDING.has(route.forwarding)
+    ? undefined
+    : `spec.forwarding ${route.forwarding} is not supported by this version; use Endpoints`;
+}
+
+/** Source ranges of the other family can never match; a range list that has none of this family admits nobody. */
+function ofFamily(ranges: readonly string[], vip: Vip): readonly string[] {
+  const own = ranges.filter((range) => range.includes(':') === vip.includes(':'));
+  const nobody = familyOf(vip) === 'IPv4' ? '255.255.255.255/32' : '::/128';
+  return ranges.length > 0 && own.length === 0 ? [nobody] : own;
+}
+
+/** Two rules may come to the same port when one follows its Service: the first rule has it. */
+function firstOfEachKey(entries: readonly ForwardingEntry[]): ForwardingEntry[] {
+  const byKey = new Map<string, ForwardingEntry>();
+  for (const entry of entries) if (!byKey.has(forwardingKey(entry))) byKey.set(forwardingKey(entry), entry);
+  return [...byKey.values()];
+}
+
+function backendNames(route: Route): string[] {
+  const names = route.rules.flatMap((rule) =>
+    rule.backendRefs.map(({ service, port }) => {
+      const [namespace = '', name = ''] = service.split('/');
+      const shown = namespace === route.meta.namespace ? name : service;
+      return port === undefined ? shown : `${shown}:${port}`;
+    }),
+  );
+  return [...new Set(names)];
+}
