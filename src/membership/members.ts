@@ -105,9 +105,7 @@ export function hearLife(turn: Turn, from: NodeName, incarnation: Incarnation): 
   const member = turn.state.members.get(from);
   if (member === undefined || member.session !== sessionOf(incarnation)) return;
   if (member.incarnation !== undefined && member.incarnation >= incarnation) return;
-  const before = member.incarnation;
   member.incarnation = incarnation;
-  if (before === undefined) return;
   supersede(turn, { node: from, incarnation });
   reviewOrphans(turn, from);
 }
