@@ -88,8 +88,8 @@ function neighbor(peer: PeerConfig, index: number): string[] {
     ...set(`descr "peer${index}"`, true),
     ...set(`remote-as ${peer.asn}`, true),
     ...set(`holdtime ${peer.holdTime ?? 9}`, true),
+    // No local-address here: with it, the listener gets no key.
     ...set('passive', peer.passive ?? true),
-    ...set(`local-address ${peer.localAddress}`, peer.localAddress),
     ...set(`tcp md5sig password ${peer.password}`, peer.password),
     ...set('ttl-security yes', peer.ttlSecurity),
     ...set(`multihop ${peer.multihop}`, peer.multihop),
