@@ -32,12 +32,20 @@ export async function httpBackend(lab: Lab, namespace: Namespace, port: number, 
   });
 }
 
-/** UDP, both families: answers each datagram with an `Answer` as JSON, padded with spaces to the datagram's length. */
-export async function udpBackend(lab: Lab, namespace: Namespace, port: number, name = namespace.name): Promise<void> {
-  for (const any of ['0.0.0.0', '::']) {
-    const socket = await udpSocket(namespace.path, any, port);
+/**
+ * UDP: answers each datagram with an `Answer` as JSON, padded with spaces to the datagram's length. A host of several
+ * addresses names them: a socket of all of them would answer from the one that its route prefers.
+ */
+export async function udpBackend(
+  lab: Lab,
+  namespace: Namespace,
+  port: number,
+  addresses: readonly string[] = ['0.0.0.0', '::'],
+): Promise<void> {
+  for (const address of addresses) {
+    const socket = await udpSocket(namespace.path, address, port);
     socket.on('message', (message, from) => {
-      const answer = encode({ backend: name, client: plain(from.address), bytes: message.length });
+      const answer = encode({ backend: namespace.name, client: plain(from.address), bytes: message.length });
       socket.send(answer.padEnd(message.length), from.port, from.address, () => undefined);
     });
     lab.defer(() => socket.close());

@@ -48,7 +48,7 @@ export async function askUdp(
   options: CallOptions = {},
 ): Promise<Answer> {
   const { timeout = 1_500, body = Buffer.from('hello') } = options;
-  const socket = await udpSocket(from.path, address);
+  const socket = await udpSocket(from.path, isIPv6(address) ? '::' : '0.0.0.0');
   try {
     return await new Promise<Answer>((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`no answer in ${timeout} ms`)), timeout);

@@ -44,8 +44,15 @@ export async function nodeLan(lab: Lab, { nodes: count = 3, podsPerNode = 2 } = 
 
 async function makeNode(lab: Lab, lan: Lan, number: number, podCount: number): Promise<Node> {
   const address = { v4: `192.168.50.${10 + number}`, v6: `fd50::${10 + number}` };
-  const namespace = await lab.host(`n${number}`, lan, [`${address.v4}/24`, `${address.v6}/64`]);
-  namespace.sysctl({ 'ipv4.ip_forward': 1, 'ipv6.conf.all.forwarding': 1 });
+  const namespace = await lab.namespace(`n${number}`);
+  namespace.sysctl({
+    'ipv4.ip_forward': 1,
+    'ipv6.conf.all.forwarding': 1,
+    // Redirects count against the client's allowance of ICMP errors, and tests await each of those.
+    'ipv4.icmp_ratelimit': 0,
+    'ipv6.icmp.ratelimit': 0,
+  });
+  await lan.attach(namespace, [`${address.v4}/24`, `${address.v6}/64`]);
   await namespace.ip(
     'link add cni0 type bridge stp_state 0 forward_delay 0',
     'link set cni0 up',
@@ -64,6 +71,8 @@ async function makePod(lab: Lab, node: Node, nodeNumber: number, number: number)
   await node.namespace.ip(
     `link add ${namespace.name} type veth peer name eth0 netns ${namespace.path}`,
     `link set ${namespace.name} master cni0 up`,
+    // As the bridge CNI's hairpinMode: a pod may reach itself through a VIP.
+    `link set ${namespace.name} type bridge_slave hairpin on`,
   );
   await namespace.ip(
     'link set eth0 up',

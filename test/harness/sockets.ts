@@ -2,8 +2,12 @@ import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { closeSync, openSync } from 'node:fs';
 import { isIPv6, type Server, Socket } from 'node:net';
 import koffi from 'koffi';
+import { type Ip, ipToBytes, isV4, parseIp } from '../../net/ip.ts';
+import { must } from '../../net/result.ts';
 
 const CLONE_NEWNET = 0x40000000;
+const IPPROTO_IPV6 = 41;
+const IPV6_V6ONLY = 26;
 const AF = { inet: 2, inet6: 10 } as const;
 const SOCK = { stream: 1, datagram: 2, nonblock: 0o4000, cloexec: 0o2000000 } as const;
 
@@ -33,7 +37,7 @@ export function tcpSocket(namespace: string, address: string): Socket {
   return new Socket({ fd: descriptor(namespace, address, SOCK.stream) });
 }
 
-/** Bound to a free port, or to `port`, of every address of the namespace in the family of `address`. */
+/** Bound to `port`, or a free one, of `address`: `::` means every IPv6 address and no IPv4 one. */
 export async function udpSocket(namespace: string, address: string, port = 0): Promise<UdpSocket> {
   const type = isIPv6(address) ? 'udp6' : 'udp4';
   const made = createSocket({ type, ipv6Only: true });
@@ -42,7 +46,7 @@ export async function udpSocket(namespace: string, address: string, port = 0): P
     made.once('listening', resolve);
   });
   const fd = descriptor(namespace, address, SOCK.datagram);
-  bindAny(fd, isIPv6(address), port);
+  bindTo(fd, must(parseIp(address)), port);
   made.bind({ fd });
   await bound;
   return made;
@@ -77,14 +81,14 @@ const setsockopt = libc.func('int setsockopt(int fd, int level, int name, const 
   length: number,
 ) => number;
 
-function bindAny(fd: number, v6: boolean, port: number): void {
-  const sockaddr = Buffer.alloc(v6 ? 28 : 16);
-  sockaddr.writeUInt16LE(v6 ? AF.inet6 : AF.inet, 0);
+function bindTo(fd: number, address: Ip, port: number): void {
+  // struct sockaddr_in: family, port, address, 8 zeros; sockaddr_in6: family, port, flow label, address, scope.
+  const sockaddr = Buffer.alloc(isV4(address) ? 16 : 28);
+  sockaddr.writeUInt16LE(isV4(address) ? AF.inet : AF.inet6, 0);
   sockaddr.writeUInt16BE(port, 2);
-  const IPPROTO_IPV6 = 41;
-  const IPV6_V6ONLY = 26;
-  if (v6) check(setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, [1], 4), 'set IPV6_V6ONLY');
-  check(bind(fd, sockaddr, sockaddr.length), `bind port ${port}`);
+  sockaddr.set(ipToBytes(address), isV4(address) ? 4 : 8);
+  if (!isV4(address)) check(setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, [1], 4), 'set IPV6_V6ONLY');
+  check(bind(fd, sockaddr, sockaddr.length), `bind port ${port} of ${address}`);
 }
 
 function check(result: number, what: string): number {
