@@ -3,6 +3,9 @@ export const HEADER_LENGTH = 19;
 export const MAX_MESSAGE_LENGTH = 4096;
 export const MAX_EXTENDED_MESSAGE_LENGTH = 65_535;
 
+/** What a NOTIFICATION can carry in any session (RFC 4271 section 4.5). */
+export const MAX_NOTIFICATION_DATA = MAX_MESSAGE_LENGTH - HEADER_LENGTH - 2;
+
 /** RFC 4271 section 4.2. */
 export const BGP_VERSION = 4;
 

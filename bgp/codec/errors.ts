@@ -1,4 +1,12 @@
-import { BGP_VERSION, ErrorCode, HeaderSubcode, OpenSubcode, RouteRefreshSubcode, UpdateSubcode } from './constants.ts';
+import {
+  BGP_VERSION,
+  ErrorCode,
+  HeaderSubcode,
+  MAX_NOTIFICATION_DATA,
+  OpenSubcode,
+  RouteRefreshSubcode,
+  UpdateSubcode,
+} from './constants.ts';
 import type { Asn, Message, Notification, Role } from './types.ts';
 
 /** What a peer can do wrong in the bytes of one message. `detail` is one phrase without a full stop. */
@@ -13,6 +21,8 @@ export type DecodeError =
   | { readonly kind: 'unacceptable-hold-time'; readonly seconds: number }
   | { readonly kind: 'unsupported-optional-parameter'; readonly type: number }
   | { readonly kind: 'malformed-capability'; readonly code: number; readonly detail: string }
+  /** No family is common to both ends. `capabilities` are those that we asked for, as they stand in an OPEN. */
+  | { readonly kind: 'unsupported-capability'; readonly capabilities: Uint8Array }
   | { readonly kind: 'role-mismatch'; readonly local: Role; readonly remote: readonly (Role | 'unassigned')[] }
   /** Withdrawn Routes Length, Total Attribute Length or the list of attributes is broken. */
   | { readonly kind: 'malformed-attribute-list'; readonly detail: string }
@@ -87,6 +97,9 @@ export function reactionTo(error: DecodeError): Reaction {
       return reset(ErrorCode.OPEN, OpenSubcode.UNACCEPTABLE_HOLD_TIME);
     case 'unsupported-optional-parameter':
       return reset(ErrorCode.OPEN, OpenSubcode.UNSUPPORTED_OPTIONAL_PARAMETER);
+    // RFC 5492 section 5.
+    case 'unsupported-capability':
+      return reset(ErrorCode.OPEN, OpenSubcode.UNSUPPORTED_CAPABILITY, error.capabilities);
     // RFC 9234 section 4.2.
     case 'role-mismatch':
       return reset(ErrorCode.OPEN, OpenSubcode.ROLE_MISMATCH);
@@ -165,6 +178,8 @@ export function describeError(error: DecodeError): string {
       return `unsupported optional parameter ${error.type}`;
     case 'malformed-capability':
       return `capability ${error.code} ignored: ${error.detail}`;
+    case 'unsupported-capability':
+      return 'the peer offers none of our address families';
     case 'role-mismatch':
       return `our role ${error.local} does not go with the peer's ${error.remote.join(', ') || 'lack of one'}`;
     case 'malformed-attribute-list':
@@ -200,8 +215,9 @@ export function describeError(error: DecodeError): string {
 }
 
 function reset(code: number, subcode: number, data: Uint8Array = new Uint8Array()): Reaction {
-  const notification: Notification = { type: 'NOTIFICATION', code, subcode, data };
-  return { kind: 'session-reset', notification };
+  // What is quoted may be as long as a message is: a NOTIFICATION around it would be longer.
+  const quoted = data.subarray(0, MAX_NOTIFICATION_DATA);
+  return { kind: 'session-reset', notification: { type: 'NOTIFICATION', code, subcode, data: quoted } };
 }
 
 function u16(value: number): Uint8Array {

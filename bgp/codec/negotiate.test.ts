@@ -90,6 +90,15 @@ describe('an OPEN is refused', () => {
     expect(checkOpen({ ...same, asn: 65_001 }, { local, peerAsn: 65_001 })).toBeUndefined();
   });
 
+  test('without a family in common, with those that we want (RFC 5492 section 5)', () => {
+    const both = { ...local, capabilities: [V4, V6] };
+    expect(checkOpen(openOf(65_001, [VPN]), { local: both, peerAsn: 65_001 })).toEqual({
+      kind: 'unsupported-capability',
+      capabilities: Uint8Array.of(1, 4, 0, 1, 0, 1, 1, 4, 0, 2, 0, 1),
+    });
+    expect(checkOpen(openOf(65_001, []), { local: both, peerAsn: 65_001 })).toBeUndefined();
+  });
+
   describe('for its role (RFC 9234 section 4.2)', () => {
     const roles: readonly Role[] = ['provider', 'customer', 'route-server', 'route-server-client', 'peer'];
     const pairs = [

@@ -1,7 +1,9 @@
+import { Writer } from '../../net/cursor.ts';
 import type { IpFamily } from '../../net/ip.ts';
+import { writeCapability } from './capabilities/table.ts';
 import { Afi, CapabilityCode } from './constants.ts';
 import type { DecodeError } from './errors.ts';
-import { familyOfAfiSafi } from './families.ts';
+import { afiSafiOf, familyOfAfiSafi } from './families.ts';
 import type { Asn, Capability, Open, Role, SessionParameters } from './types.ts';
 
 /** Before both OPENs are known only OPEN, KEEPALIVE and NOTIFICATION may come; their bytes depend on nothing. */
@@ -34,7 +36,7 @@ export function negotiate(local: Open, remote: Open, role?: Role): SessionParame
   return {
     fourOctetAs: both('four-octet-as'),
     extendedMessage: both('extended-message'),
-    families: announcedFamilies(local).filter((family) => announcedFamilies(remote).includes(family)),
+    families: commonFamilies(local, remote),
     extendedNextHop: offersExtendedNextHop(local) && offersExtendedNextHop(remote),
     enhancedRouteRefresh: both('enhanced-route-refresh'),
     peering: local.asn === remote.asn ? 'internal' : 'external',
@@ -45,7 +47,12 @@ export function negotiate(local: Open, remote: Open, role?: Role): SessionParame
 
 /** What of a well-formed OPEN does not go with our configuration (RFC 4271 section 6.2, 6286, 9234). */
 export function checkOpen(remote: Open, expectation: OpenExpectation): DecodeError | undefined {
-  return checkPeerAs(remote, expectation) ?? checkIdentifier(remote, expectation) ?? checkRole(remote, expectation);
+  return (
+    checkPeerAs(remote, expectation) ??
+    checkIdentifier(remote, expectation) ??
+    checkFamilies(remote, expectation) ??
+    checkRole(remote, expectation)
+  );
 }
 
 /** The first of its kind, which is the one that counts but for `graceful-restart`, where it is the last. */
@@ -67,6 +74,11 @@ function announcedFamilies(open: Open): readonly IpFamily[] {
   const announced = open.capabilities.filter((c) => c.kind === 'multiprotocol');
   if (announced.length === 0) return ['IPv4'];
   return [...new Set(announced.map(familyOfAfiSafi).filter((family) => family !== undefined))];
+}
+
+function commonFamilies(local: Open, remote: Open): readonly IpFamily[] {
+  const offered = announcedFamilies(remote);
+  return announcedFamilies(local).filter((family) => offered.includes(family));
 }
 
 function offersExtendedNextHop(open: Open): boolean {
@@ -93,6 +105,15 @@ function checkIdentifier(remote: Open, { local }: OpenExpectation): DecodeError 
   return remote.asn === local.asn && remote.identifier === local.identifier
     ? { kind: 'bad-bgp-identifier', detail: `${remote.identifier} is our own` }
     : undefined;
+}
+
+/** A session that could carry no route is refused with what it lacks (RFC 5492 section 3). */
+function checkFamilies(remote: Open, { local }: OpenExpectation): DecodeError | undefined {
+  if (commonFamilies(local, remote).length > 0) return undefined;
+  const wanted = new Writer();
+  for (const family of announcedFamilies(local))
+    writeCapability(wanted, { kind: 'multiprotocol', ...afiSafiOf(family) });
+  return { kind: 'unsupported-capability', capabilities: wanted.finish() };
 }
 
 /** RFC 9234 section 4.2, table 2. */

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { IpFamily, IpV4, IpV6 } from '../../net/ip.ts';
-import { ipToBytes } from '../../net/ip.ts';
+import { type IpFamily, type IpV4, type IpV6, ipToBytes } from '../../net/ip.ts';
 import { type Prefix, prefixAddress, prefixLength } from '../../net/prefix.ts';
 import { decodeMessage, encodeMessage } from './messages/table.ts';
 import { endOfRib, endOfRibUpdate } from './messages/update.ts';

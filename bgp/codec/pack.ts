@@ -126,6 +126,7 @@ function* pack(envelope: Envelope, prefixes: Iterable<Prefix>, session: SessionP
   }
   if (count > 0) yield { bytes: seal(scratch, offset, start, envelope), count };
 }
+
 /** A copy of the message in `scratch` whose prefixes stand from `start` to `offset`. */
 function seal(scratch: Uint8Array, offset: number, start: number, { tail, lengths }: Envelope): Uint8Array {
   const message = new Uint8Array(offset + tail.length);

@@ -29,11 +29,7 @@ export function writePrefix(prefix: Prefix, target: Uint8Array, offset: number):
 
 function lengthOf(prefix: string): number {
   let value = 0;
-  let scale = 1;
-  for (let i = prefix.length - 1; prefix.charCodeAt(i) !== SLASH; i--) {
-    value += scale * (prefix.charCodeAt(i) - ZERO);
-    scale *= 10;
-  }
+  for (let i = prefix.lastIndexOf('/') + 1; i < prefix.length; i++) value = 10 * value + prefix.charCodeAt(i) - ZERO;
   return value;
 }
 

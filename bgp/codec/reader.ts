@@ -1,8 +1,7 @@
 import { HEADER_LENGTH } from './constants.ts';
-import type { Decoded } from './errors.ts';
-import { resetBy } from './errors.ts';
+import { type Decoded, resetBy } from './errors.ts';
 import { readHeader } from './header.ts';
-import { checkHeader, decodeMessage } from './messages/table.ts';
+import { checkHeader, decodeBody } from './messages/table.ts';
 import type { SessionParameters } from './types.ts';
 
 const EMPTY = new Uint8Array();
@@ -43,11 +42,11 @@ export class MessageReader {
     const error = checkHeader(header, session);
     if (error !== undefined) return this.#fail(resetBy([error]));
     if (this.buffered < header.length) return undefined;
-    const message = this.#buffer.subarray(this.#start, this.#start + header.length);
+    const body = this.#buffer.subarray(this.#start + HEADER_LENGTH, this.#start + header.length);
     this.#start += header.length;
     // An idle session holds no memory.
     if (this.buffered === 0) this.#adopt(EMPTY);
-    const decoded = decodeMessage(message, session);
+    const decoded = decodeBody(header.type, body, session);
     return decoded.outcome === 'session-reset' ? this.#fail(decoded) : decoded;
   }
 

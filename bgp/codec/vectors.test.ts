@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type BgpVector, bgpVectors } from '../../test/vectors/bgp.ts';
-import type { Decoded } from './errors.ts';
-import { strongestReaction } from './errors.ts';
+import { type Decoded, strongestReaction } from './errors.ts';
 import { decodeMessage } from './messages/table.ts';
 import { checkOpen, UNNEGOTIATED } from './negotiate.ts';
 import { prefixesOf } from './nlri.ts';

@@ -1,10 +1,15 @@
-import type { Decoded, DecodeError, SessionParameters } from '../../bgp/codec/index.ts';
-import { explain, MessageReader } from '../../bgp/codec/index.ts';
+import {
+  type Decoded,
+  type DecodeError,
+  explain,
+  MessageReader,
+  type SessionParameters,
+} from '../../bgp/codec/index.ts';
 import { invariants } from '../../bgp/codec/testing/invariants.ts';
 import { externalSession, internalSession } from '../../bgp/codec/testing/sessions.ts';
 import { bgpCaptures, bgpVectors } from '../vectors/bgp.ts';
 import { generate } from './bgp-grammar.ts';
-import { mutateBytes } from './mutate.ts';
+import { mutateBytes, splice } from './mutate.ts';
 import { Random } from './random.ts';
 import type { FuzzOptions, FuzzReport } from './target.ts';
 
@@ -21,11 +26,12 @@ const SESSIONS: readonly SessionParameters[] = [
 ];
 
 const HEADER = 19;
-const MAXIMUM = 4096;
+/** Of a message: those that session limits refuse are there too. */
+const MAXIMUM = 0xffff;
 /** Few, so that a corpus stays a file that one reads. */
 const CORPUS_LIMIT = 500;
 
-/** Decodes mutated messages and throws at the first that breaks an invariant of the codec. */
+/** Decodes mutated messages and stops at the first that breaks an invariant of the codec. */
 export function fuzzBgp({ seed, runs, corpus: start, progress }: FuzzOptions): FuzzReport {
   const random = new Random(seed);
   const corpus = new Corpus();
@@ -34,7 +40,7 @@ export function fuzzBgp({ seed, runs, corpus: start, progress }: FuzzOptions): F
     ...bgpVectors().map(({ bytes }) => bytes),
     ...bgpCaptures().flatMap(({ messages }) => messages),
   ];
-  let pool = seeds.filter(({ length }) => length <= MAXIMUM);
+  let pool: readonly Uint8Array[] = seeds;
 
   for (let run = 0; run < runs; run++) {
     const input = run < pool.length ? (pool[run] as Uint8Array) : mutated(pool, random);
@@ -53,7 +59,7 @@ export function fuzzBgp({ seed, runs, corpus: start, progress }: FuzzOptions): F
       return { runs: run + 1, corpus: corpus.inputs(), failure };
     }
     if (run % 100_000 === 99_999) {
-      pool = [...pool.slice(0, seeds.length), ...corpus.inputs()];
+      pool = [...seeds, ...corpus.inputs()];
       progress?.(run + 1, corpus.size);
     }
   }
@@ -65,11 +71,23 @@ function mutated(pool: readonly Uint8Array[], random: Random): Uint8Array {
   if (random.oneIn(2)) return generate(random);
   let body = random.pick(pool).subarray(HEADER - 1);
   for (let i = 1 + random.below(4); i > 0; i--) body = mutateBytes(body, random);
-  const message = new Uint8Array(HEADER - 1 + Math.min(body.length, MAXIMUM)).fill(0xff, 0, 16);
-  message.set(body.subarray(0, MAXIMUM), HEADER - 1);
+  if (random.oneIn(500)) body = inflate(body, random);
+  const message = new Uint8Array(Math.min(HEADER - 1 + body.length, MAXIMUM)).fill(0xff, 0, 16);
+  message.set(body.subarray(0, message.length - HEADER + 1), HEADER - 1);
   const lie = random.oneIn(16) ? random.pick([-1, 1, 4096]) : 0;
   new DataView(message.buffer).setUint16(16, (message.length + lie) & 0xffff);
   return message;
+}
+
+/** A part of it over and over, as long as messages may be. */
+function inflate(body: Uint8Array, random: Random): Uint8Array {
+  const at = random.below(body.length + 1);
+  const part = body.subarray(at, at + 1 + random.below(12));
+  const large = new Uint8Array(Math.max(part.length, random.pick([3000, 4077, 4200, 20_000, 65_516])));
+  for (let offset = 0; part.length > 0 && offset + part.length <= large.length; offset += part.length) {
+    large.set(part, offset);
+  }
+  return splice(body, at, 0, large);
 }
 
 /** The same octets as a stream cut at random give one answer for each message, and then no more. */

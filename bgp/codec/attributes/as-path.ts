@@ -5,7 +5,7 @@ import type { Asn, AsPathSegment } from '../types.ts';
 import type { AttributeCodec } from './attribute.ts';
 
 /** RFC 4271 section 4.3 (b). */
-const SEGMENT_KINDS = { 1: 'AS_SET', 2: 'AS_SEQUENCE' } as const;
+const SEGMENT_KINDS: Readonly<Record<number, AsPathSegment['kind']>> = { 1: 'AS_SET', 2: 'AS_SEQUENCE' };
 const SEGMENT_TYPES = { AS_SET: 1, AS_SEQUENCE: 2 } as const;
 /** AS_CONFED_SEQUENCE and AS_CONFED_SET (RFC 5065 section 3). */
 const CONFEDERATION_TYPES: readonly number[] = [3, 4];
@@ -41,7 +41,7 @@ function readSegments(value: Cursor, width: 2 | 4, dropConfederation: boolean): 
     if (body === undefined) return { problem: `the segment ${segments.length + 1} is cut short` };
     if (count === 0) return { problem: `the segment ${segments.length + 1} is empty` };
     if (dropConfederation && CONFEDERATION_TYPES.includes(type)) continue;
-    const kind = type === 1 || type === 2 ? SEGMENT_KINDS[type] : undefined;
+    const kind = SEGMENT_KINDS[type];
     if (kind === undefined) return { problem: `the segment type ${type} is unknown here` };
     const asns = Array.from({ length: count as number }, () => (width === 4 ? body.u32() : body.u16()) as number);
     if (asns.includes(0)) return { problem: 'it contains AS 0' };

@@ -1,5 +1,4 @@
-import type { Cursor } from '../../../net/cursor.ts';
-import { Writer } from '../../../net/cursor.ts';
+import { type Cursor, Writer } from '../../../net/cursor.ts';
 import type { Result } from '../../../net/result.ts';
 
 /** A value of four octets. */

@@ -1,5 +1,5 @@
 import { Writer } from '../../../net/cursor.ts';
-import { CeaseSubcode, ErrorCode, HEADER_LENGTH, MessageType } from '../constants.ts';
+import { CeaseSubcode, ErrorCode, HEADER_LENGTH, MAX_NOTIFICATION_DATA, MessageType } from '../constants.ts';
 import type { Notification } from '../types.ts';
 import { accepted, type MessageCodec } from './message.ts';
 
@@ -32,7 +32,7 @@ export function hardReset(reason: Notification): Notification {
     type: 'NOTIFICATION',
     code: ErrorCode.CEASE,
     subcode: CeaseSubcode.HARD_RESET,
-    data: Uint8Array.of(reason.code, reason.subcode, ...reason.data),
+    data: Uint8Array.of(reason.code, reason.subcode, ...reason.data).subarray(0, MAX_NOTIFICATION_DATA),
   };
 }
 

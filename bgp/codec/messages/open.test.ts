@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { expand } from '../../../test/vectors/bgp.ts';
 import { MessageType } from '../constants.ts';
-import type { Decoded } from '../errors.ts';
-import { describeError } from '../errors.ts';
+import { type Decoded, describeError } from '../errors.ts';
 import { frame } from '../header.ts';
 import { UNNEGOTIATED } from '../negotiate.ts';
 import { openOf } from '../testing/sessions.ts';

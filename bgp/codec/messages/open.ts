@@ -4,8 +4,7 @@ import { twoOctetAs } from '../attributes/as-path.ts';
 import { splitCapabilities } from '../capabilities/list.ts';
 import { decodeCapability, writeCapability } from '../capabilities/table.ts';
 import { BGP_VERSION, HEADER_LENGTH, MAX_MESSAGE_LENGTH, MessageType, ParameterType } from '../constants.ts';
-import type { Decoded } from '../errors.ts';
-import { type DecodeError, resetBy } from '../errors.ts';
+import { type Decoded, type DecodeError, resetBy } from '../errors.ts';
 import type { Capability, Open } from '../types.ts';
 import type { MessageCodec } from './message.ts';
 
@@ -64,20 +63,24 @@ function encode({ asn, holdTime, identifier, capabilities }: Open): Uint8Array {
     .u16(twoOctetAs(asn))
     .u16(holdTime)
     .bytes(ipToBytes(identifier));
-  if (list.length === 0) return out.u8(0).finish();
-  if (list.length <= 0xff - 2)
-    out
-      .u8(list.length + 2)
-      .u8(ParameterType.CAPABILITIES)
-      .u8(list.length);
-  else {
-    const { CAPABILITIES, EXTENDED_LENGTH } = ParameterType;
-    out
-      .u8(EXTENDED_LENGTH)
-      .u8(EXTENDED_LENGTH)
-      .u16(list.length + 3)
-      .u8(CAPABILITIES)
-      .u16(list.length);
-  }
+  writeParameterHead(out, list.length);
   return out.bytes(list.finish()).finish();
+}
+
+/** All that stands before capabilities of `length` octets. */
+function writeParameterHead(out: Writer, length: number): void {
+  const { CAPABILITIES, EXTENDED_LENGTH } = ParameterType;
+  if (length === 0) out.u8(0);
+  else if (length + 2 <= 0xff)
+    out
+      .u8(length + 2)
+      .u8(CAPABILITIES)
+      .u8(length);
+  else
+    out
+      .u8(0xff)
+      .u8(EXTENDED_LENGTH)
+      .u16(length + 3)
+      .u8(CAPABILITIES)
+      .u16(length);
 }

@@ -1,7 +1,6 @@
 import { Cursor, Writer } from '../../../net/cursor.ts';
 import { HEADER_LENGTH, MessageType } from '../constants.ts';
-import type { Decoded, DecodeError } from '../errors.ts';
-import { resetBy } from '../errors.ts';
+import { type Decoded, type DecodeError, resetBy } from '../errors.ts';
 import { afiSafiOf, familyOfAfiSafi } from '../families.ts';
 import { frame } from '../header.ts';
 import type { RouteRefresh, SessionParameters } from '../types.ts';

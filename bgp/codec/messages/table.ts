@@ -1,6 +1,5 @@
 import { HEADER_LENGTH } from '../constants.ts';
-import type { Decoded } from '../errors.ts';
-import { type DecodeError, resetBy } from '../errors.ts';
+import { type Decoded, type DecodeError, resetBy } from '../errors.ts';
 import { frame, type Header, maxMessageLength, readHeader } from '../header.ts';
 import type { Message, SessionParameters } from '../types.ts';
 import { keepalive } from './keepalive.ts';
@@ -45,8 +44,14 @@ export function decodeMessage(bytes: Uint8Array, session: SessionParameters): De
   const error = checkHeader(header, session);
   if (error !== undefined) return resetBy([error]);
   if (header.length !== bytes.length) return resetBy([{ kind: 'bad-message-length', length: header.length }]);
-  const codec = BY_TYPE.get(header.type) as AnyCodec;
-  return codec.decode(bytes.subarray(HEADER_LENGTH), session);
+  return decodeBody(header.type, bytes.subarray(HEADER_LENGTH), session);
+}
+
+/** @param type of a header that `checkHeader` found good. */
+export function decodeBody(type: number, body: Uint8Array, session: SessionParameters): Decoded {
+  const codec = BY_TYPE.get(type);
+  if (codec === undefined) throw new RangeError(`no message has the type ${type}`);
+  return codec.decode(body, session);
 }
 
 /** The whole message. One longer than the session allows is a programming error: `encodeUpdates` packs routes. */

@@ -2,11 +2,13 @@ import { describe, expect, test } from 'vitest';
 import type { IpV4, IpV6 } from '../../../net/ip.ts';
 import type { Prefix } from '../../../net/prefix.ts';
 import { expand } from '../../../test/vectors/bgp.ts';
-import type { Decoded } from '../errors.ts';
-import { describeError } from '../errors.ts';
+import { MessageType } from '../constants.ts';
+import { type Decoded, describeError } from '../errors.ts';
+import { frame } from '../header.ts';
 import { nlriOf, prefixesOf } from '../nlri.ts';
 import { externalSession, internalSession } from '../testing/sessions.ts';
 import type { PathAttributes, Role, SessionParameters, Update } from '../types.ts';
+import { hardReset } from './notification.ts';
 import { decodeMessage, encodeMessage } from './table.ts';
 
 const PEER = 65_001;
@@ -141,6 +143,15 @@ test('a NOTIFICATION quotes the whole attribute (RFC 4271 section 6.3)', () => {
     outcome: 'session-reset',
     notification,
   });
+});
+
+test('a NOTIFICATION is never longer than a message may be', () => {
+  const refresh = frame(MessageType['ROUTE-REFRESH'], new Uint8Array(4077));
+  const decoded = decodeMessage(refresh, session);
+  if (decoded.outcome !== 'session-reset') throw new Error(decoded.outcome);
+  expect(decoded.notification).toMatchObject({ code: 7, subcode: 1, data: refresh.subarray(0, 4075) });
+  expect(encodeMessage(decoded.notification, session)).toHaveLength(4096);
+  expect(encodeMessage(hardReset(decoded.notification), session)).toHaveLength(4096);
 });
 
 test('several errors are all told, and the strongest reaction holds (RFC 7606 section 3 (h))', () => {

@@ -6,8 +6,7 @@ import { unusableNextHop } from '../attributes/next-hop.ts';
 import { leak } from '../attributes/only-to-customer.ts';
 import type { AttributeValues } from '../attributes/table.ts';
 import { AttributeType, HEADER_LENGTH, MessageType } from '../constants.ts';
-import type { Decoded } from '../errors.ts';
-import { type DecodeError, resetBy, strongestReaction } from '../errors.ts';
+import { type Decoded, type DecodeError, resetBy, strongestReaction } from '../errors.ts';
 import { afiSafiOf } from '../families.ts';
 import { joinNlri, scanNlri } from '../nlri.ts';
 import type {

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Decoded } from '../errors.ts';
-import { describeError, strongestReaction } from '../errors.ts';
+import { type Decoded, describeError, strongestReaction } from '../errors.ts';
+import { hardReset } from '../messages/notification.ts';
 import { decodeMessage, encodeMessage } from '../messages/table.ts';
+import { UNNEGOTIATED } from '../negotiate.ts';
 import { prefixesOf } from '../nlri.ts';
 import type { Message, SessionParameters } from '../types.ts';
 
@@ -32,6 +33,7 @@ export function invariants(bytes: Uint8Array, session: SessionParameters): Decod
     const { code, subcode } = decoded.notification;
     demand(NOTIFICATIONS[code]?.includes(subcode) === true, `NOTIFICATION ${code}/${subcode} is no decoder's`);
     demand(reaction.kind === 'session-reset', 'the errors do not cause the reset');
+    encodeMessage(hardReset(decoded.notification), UNNEGOTIATED);
     return decoded;
   }
   demand(reaction.kind !== 'session-reset', 'the errors cause a reset that does not come');
