@@ -22,16 +22,28 @@ const SUBCODES: Readonly<Record<number, Readonly<Record<string, number>>>> = {
   [ErrorCode.ROUTE_REFRESH]: RouteRefreshSubcode,
 };
 
+/** Octets. */
+const DATA_SHOWN = 32;
+
 /** E.g. `Cease/Administrative Shutdown (6/2): "back at noon"`. */
 export function describeNotification(notification: Notification): string {
-  const { code, subcode, data } = notification;
-  const inner = hardResetReason(notification);
+  const reason = hardResetReason(notification);
+  return reason === undefined
+    ? describeAlone(notification)
+    : `${nameAlone(notification)}, reason ${describeAlone(reason)}`;
+}
+
+function describeAlone(notification: Notification): string {
+  const { data } = notification;
   const communication = shutdownCommunication(notification);
-  const [name, detail] = [nameOf(ErrorCode, code), nameOf(SUBCODES[code] ?? {}, subcode)];
-  const words = `${name ?? 'Unknown'}${detail === undefined ? '' : `/${detail}`} (${code}/${subcode})`;
-  if (inner !== undefined) return `${words}, reason ${describeNotification(inner)}`;
-  if (communication !== undefined) return `${words}: "${communication}"`;
-  return data.length === 0 ? words : `${words}, data ${hex(data.subarray(0, 32))}${data.length > 32 ? '...' : ''}`;
+  if (communication !== undefined) return `${nameAlone(notification)}: "${communication}"`;
+  if (data.length === 0) return nameAlone(notification);
+  return `${nameAlone(notification)}, data ${hex(data.subarray(0, DATA_SHOWN))}${data.length > DATA_SHOWN ? '...' : ''}`;
+}
+
+function nameAlone({ code, subcode }: Notification): string {
+  const detail = nameOf(SUBCODES[code] ?? {}, subcode);
+  return `${nameOf(ErrorCode, code) ?? 'Unknown'}${detail === undefined ? '' : `/${detail}`} (${code}/${subcode})`;
 }
 
 export function describeReaction(reaction: Reaction): string {
