@@ -18,6 +18,16 @@ export interface ForwardingPlan {
   readonly entries: Table<ForwardingKey, ForwardingEntry>;
   /** Where packets from clients enter: traffic policy Local keeps the client address of those alone. */
   readonly announcingInterfaces: readonly InterfaceName[];
+  /** VIPs that moved here lately, for the drain time: open TCP connections go on at the previous holder. */
+  readonly bounces?: Table<Vip, Bounce>;
+}
+
+/** Where TCP segments of connections that this node does not know are sent instead. */
+export interface Bounce {
+  /** The previous holder's own address, of the VIP's family. */
+  readonly to: Ip;
+  /** The interface of this node that reaches it. */
+  readonly device: InterfaceName;
 }
 
 export interface ForwardingEntry {

@@ -1,7 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Backoff } from '../../../net/backoff.ts';
+import type { Vip } from '../../../net/names.ts';
 import { ok, type Problem, type Result } from '../../../net/result.ts';
-import type { ForwardingPlan } from '../../decide/types.ts';
+import { Table } from '../../../net/table.ts';
+import type { Bounce, ForwardingPlan } from '../../decide/types.ts';
+import { bounceTransaction } from './bounce.ts';
+import { missingFeatures } from './features.ts';
 import { FlowCutter } from './flow-cutter.ts';
 import { type ListedTable, parseListing } from './listing.ts';
 import { type Launcher, launchDirectly, NftProcess, runProgram } from './nft-process.ts';
@@ -23,7 +27,7 @@ export interface ForwardingOptions {
   /** Told after each attempt, also those that nobody called for: retries and repairs. */
   readonly onReport?: (report: ForwardingReport) => void;
   /** Told when the table was not as this process had left it; it is being mended. */
-  readonly onDrift?: () => void;
+  readonly onDrift?: (problem: Problem) => void;
   /** Told of what failed beside the rules and is not repeated: flows that could not be cut. */
   readonly onProblem?: (problem: Problem) => void;
   readonly launch?: Launcher;
@@ -53,6 +57,13 @@ export function createForwarding(options: ForwardingOptions = {}): Forwarding {
 /** Milliseconds. */
 const BACKOFF = { initial: 50, maximum: 5_000, jitter: 0.3 };
 
+const NO_BOUNCES = Table.empty<Vip, Bounce>();
+
+interface AppliedTable {
+  readonly state: TableState;
+  readonly plan: ForwardingPlan;
+}
+
 class Reconciler implements Forwarding {
   readonly #options: ForwardingOptions;
   readonly #launch: Launcher;
@@ -62,8 +73,11 @@ class Reconciler implements Forwarding {
   readonly #checks: NodeJS.Timeout;
   readonly #closing = new AbortController();
   /** Undefined: what the kernel holds is not known. */
-  #table: { readonly state: TableState; readonly plan: ForwardingPlan } | undefined;
+  #table: AppliedTable | undefined;
   #wanted: ForwardingPlan | undefined;
+  /** In the kernel; undefined: not known. */
+  #bounces: Table<Vip, Bounce> | undefined;
+  #capable = false;
   #waiting: ((report: ForwardingReport) => void)[] = [];
   #running: Promise<void> | undefined;
   #checkDue = false;
@@ -128,11 +142,12 @@ class Reconciler implements Forwarding {
 
   async #check(): Promise<void> {
     this.#checkDue = false;
-    if (this.#table === undefined) return;
-    const answer = await this.#nft.run(nft`list set ${TABLE} ${CANARY}`);
-    if (answer.problem === undefined) return;
+    const table = this.#table;
+    if (table === undefined) return;
+    const { problem } = await this.#nft.run(nft`list set ${TABLE} ${CANARY}`);
+    if (problem === undefined) return this.#bounce(table.plan);
     this.#table = undefined;
-    this.#options.onDrift?.();
+    this.#options.onDrift?.(problem);
   }
 
   #report(problem: Problem | undefined): ForwardingReport {
@@ -149,19 +164,49 @@ class Reconciler implements Forwarding {
   }
 
   async #attempt(plan: ForwardingPlan): Promise<Problem | undefined> {
-    const table = this.#table;
+    const known = this.#table;
     // Void while it is under way and, if it fails, for good: only the kernel knows then how far it came.
     this.#table = undefined;
-    const found = table === undefined ? await this.#list() : ok(undefined);
+    const problem = known ? await this.#advance(known, plan) : await this.#adopt(plan);
+    if (problem === undefined) await this.#bounce(plan);
+    return problem;
+  }
+
+  async #advance({ state, plan: from }: AppliedTable, to: ForwardingPlan): Promise<Problem | undefined> {
+    const problem = await this.#run(state.advance(from, to));
+    if (problem !== undefined) {
+      // Somebody took the table away, or nft died: both mend at once.
+      this.#options.onDrift?.(problem);
+      return this.#adopt(to);
+    }
+    this.#keep(state, to);
+    return undefined;
+  }
+
+  async #adopt(plan: ForwardingPlan): Promise<Problem | undefined> {
+    this.#bounces = undefined;
+    const found = await this.#list();
     if (found.problem !== undefined) return found.problem;
-    const [state, transactions] = table
-      ? [table.state, table.state.advance(table.plan, plan)]
-      : TableState.adopt(found.ok, plan);
+    const lacking = this.#capable ? undefined : await missingFeatures(this.#nft);
+    if (lacking !== undefined) return lacking;
+    this.#capable = true;
+    const [state, transactions] = TableState.adopt(found.ok, plan);
     const problem = await this.#run(transactions);
-    if (problem !== undefined) return problem;
+    if (problem === undefined) this.#keep(state, plan);
+    return problem;
+  }
+
+  #keep(state: TableState, plan: ForwardingPlan): void {
     this.#table = { state, plan };
     this.#cutter.cut(state.takeStaleFlows());
-    return undefined;
+  }
+
+  /** Open connections are worth less than the table: what fails here is told, and repeated at the next check. */
+  async #bounce({ bounces = NO_BOUNCES }: ForwardingPlan): Promise<void> {
+    if (this.#bounces === bounces) return;
+    const { problem } = await this.#nft.run(bounceTransaction(bounces));
+    this.#bounces = problem === undefined ? bounces : undefined;
+    if (problem !== undefined) this.#options.onProblem?.(problem);
   }
 
   async #run(transactions: Iterable<Transaction>): Promise<Problem | undefined> {
