@@ -23,7 +23,7 @@ interface Announced {
   nextAt: MonotonicNs;
 }
 
-interface Broadcast {
+export interface Announcement {
   readonly ip: Ip;
   readonly frame: Uint8Array;
 }
@@ -37,7 +37,7 @@ export class Announcer {
   readonly #addresses = new Map<Ip, Announced>();
   #mac: Mac;
   #gateways: readonly GatewayTarget[] = [];
-  #queue: Broadcast[] = [];
+  #queue: Announcement[] = [];
   #tokens = BROADCASTS_PER_SECOND / 10;
   #refilledAt: MonotonicNs;
 
@@ -70,7 +70,7 @@ export class Announcer {
   }
 
   /** Frames to send now. */
-  due(now: MonotonicNs): Uint8Array[] {
+  due(now: MonotonicNs): Announcement[] {
     const ips: Ip[] = [];
     for (const [ip, announced] of this.#addresses) {
       if (announced.nextAt > now) continue;
@@ -102,18 +102,18 @@ export class Announcer {
       offset === undefined ? after(now, REPEAT * (1 - JITTER * this.#random())) : after(announced.since, offset);
   }
 
-  #toGateways(ip: Ip): Uint8Array[] {
+  #toGateways(ip: Ip): Announcement[] {
     const family = this.#gateways.filter((gateway) => isV4(gateway.ip) === isV4(ip));
-    return family.flatMap(({ mac }) => announcements(this.#mac, ip, mac));
+    return family.flatMap(({ mac }) => announcements(this.#mac, ip, mac)).map((frame) => ({ ip, frame }));
   }
 
-  #takeBudget(now: MonotonicNs): Uint8Array[] {
+  #takeBudget(now: MonotonicNs): Announcement[] {
     const burst = BROADCASTS_PER_SECOND / 10;
     this.#tokens = Math.min(burst, this.#tokens + ((now - this.#refilledAt) / ms(1000)) * BROADCASTS_PER_SECOND);
     this.#refilledAt = now;
     const count = Math.min(this.#queue.length, Math.floor(this.#tokens));
     this.#tokens -= count;
-    return this.#queue.splice(0, count).map(({ frame }) => frame);
+    return this.#queue.splice(0, count);
   }
 }
 

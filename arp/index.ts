@@ -1,5 +1,5 @@
 /** ARP and NDP for addresses that are on no interface: frames, responder, announcer, prober. */
-export { Announcer, type GatewayTarget } from './announcer.ts';
+export { type Announcement, Announcer, type GatewayTarget } from './announcer.ts';
 export {
   type ArpFault,
   type ArpFrame,

@@ -1,7 +1,7 @@
 import { type Ip, UNSPECIFIED_V4, UNSPECIFIED_V6 } from '../net/ip.ts';
 import type { Mac } from '../net/mac.ts';
-import { decodeArp, encodeArp } from './arp-frame.ts';
-import { ALL_NODES, decodeNdp, encodeNdp, multicastMac } from './ndp-frame.ts';
+import { type ArpFrame, encodeArp } from './arp-frame.ts';
+import { ALL_NODES, encodeNdp, multicastMac, type NdpFrame } from './ndp-frame.ts';
 
 /** What a frame means to a node that answers for some addresses. */
 export type Reaction =
@@ -22,9 +22,7 @@ const NOT_OURS: Reaction = { type: 'ignored', why: 'not ours' };
 const OWN_FRAME: Reaction = { type: 'ignored', why: 'own frame' };
 
 /** Reacts to an ARP frame. Frames of our own MAC come back from switches and from our own transmissions: ignored. */
-export function onArpFrame(bytes: Uint8Array, self: Answerer): Reaction {
-  const frame = decodeArp(bytes);
-  if (typeof frame === 'string') return { type: 'ignored', why: frame };
+export function onArpFrame(frame: ArpFrame, self: Answerer): Reaction {
   if (frame.senderMac === self.mac || frame.source === self.mac) return OWN_FRAME;
   if (frame.senderIp !== UNSPECIFIED_V4) {
     // RFC 5227 section 2.4: any ARP packet whose sender address is ours is a conflict, request and reply alike.
@@ -49,9 +47,7 @@ export function onArpFrame(bytes: Uint8Array, self: Answerer): Reaction {
 }
 
 /** Reacts to a neighbour solicitation (multicast, unicast or for duplicate address detection) or advertisement. */
-export function onNdpFrame(bytes: Uint8Array, self: Answerer): Reaction {
-  const frame = decodeNdp(bytes);
-  if (typeof frame === 'string') return { type: 'ignored', why: frame };
+export function onNdpFrame(frame: NdpFrame, self: Answerer): Reaction {
   if (frame.source === self.mac) return OWN_FRAME;
   if (frame.type === 'advertisement')
     return { type: 'claimed', ip: frame.target, mac: frame.linkAddress ?? frame.source };

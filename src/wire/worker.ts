@@ -1,0 +1,47 @@
+import { randomFillSync } from 'node:crypto';
+import { parentPort, workerData } from 'node:worker_threads';
+import { type MonotonicNs, monotonicClock, NS_PER_MS } from '../../net/clock.ts';
+import { WireLoop } from './loop.ts';
+import { COUNTERS, type CounterName, type FromWire, type ToWire, type WireInit } from './protocol.ts';
+import { openSegment } from './sockets.ts';
+
+/** The worker's thin entry: sockets, timer and port around the loop. */
+function start(port: NonNullable<typeof parentPort>): void {
+  const init = workerData as WireInit;
+  const counters = new BigInt64Array(init.counters);
+  const index = new Map<CounterName, number>(COUNTERS.map((name, i) => [name, i]));
+  const count = (counter: CounterName) => void Atomics.add(counters, index.get(counter) as number, 1n);
+  const post = (message: FromWire) => port.postMessage(message);
+  let timer: NodeJS.Timeout | undefined;
+  const loop: WireLoop = new WireLoop(init, {
+    now: () => monotonicClock.now(),
+    random: secureRandom,
+    post,
+    count,
+    open: (segment, segmentLoop) =>
+      openSegment(segment, init.heartbeatPort, {
+        onArp: (frame) => segmentLoop.onArp(frame),
+        onNdp: (frame) => segmentLoop.onNdp(frame),
+        onDatagram: (bytes) => {
+          segmentLoop.onDatagram(bytes);
+          loop.schedule();
+        },
+        onTrouble: (message) => post({ type: 'segmentFailed', segment: segment.interface, message }),
+      }),
+    wakeAt(at: MonotonicNs) {
+      clearTimeout(timer);
+      timer = setTimeout(() => loop.run(), Math.max(0, (at - monotonicClock.now()) / NS_PER_MS));
+    },
+    kill: () => process.kill(process.pid, 'SIGKILL'),
+  });
+  port.on('message', (message: ToWire) => loop.receive(message));
+  post({ type: 'ready' });
+}
+
+function secureRandom(): number {
+  const [high = 0, low = 0] = randomFillSync(new Uint32Array(2));
+  return ((high >>> 5) * 2 ** 26 + (low >>> 6)) / 2 ** 53;
+}
+
+if (parentPort === null) throw new Error('the wire runs as a worker thread');
+start(parentPort);
