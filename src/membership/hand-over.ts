@@ -154,7 +154,7 @@ function noCandidate(turn: Turn, handOver: HandOver, holding: Holding): void {
     state.handOvers.delete(handOver.vip);
     return;
   }
-  if (state.leavingSince !== undefined || entry === undefined) {
+  if (state.leavingSince !== undefined || entry === undefined || !state.listed) {
     release(turn, handOver, holding, { ...ownHolder(state), released: true });
     return;
   }

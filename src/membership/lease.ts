@@ -3,6 +3,7 @@ import type { NodeName } from '../../net/names.ts';
 import { dropHoldings, interruptHoldings, resumeHoldings } from './claims.ts';
 import { abandonHandOvers } from './hand-over.ts';
 import type { Message, Voter, VoterList } from './messages.ts';
+import { replan } from './orphans.ts';
 import {
   incarnationOf,
   type LeaseState,
@@ -33,6 +34,7 @@ export function noLease(list: VoterList, now: MonotonicNs): LeaseState {
     sentAt: [],
     until: LONG_AGO,
     held: false,
+    heldSince: now,
     lostAt: now,
     nextBeat: now,
     resendAt: NEVER,
@@ -151,10 +153,11 @@ export function settleLease(turn: Turn): void {
   const held = now < lease.until;
   if (held && !lease.held) {
     lease.held = true;
+    lease.heldSince = now;
     lease.troubledAt = undefined;
     reportLease(turn);
     resumeHoldings(turn);
-    wake(turn, 'succession', now);
+    replan(turn);
     wake(turn, 'voters', now);
     wake(turn, 'unfenced', now);
   } else if (!held && lease.held) {

@@ -22,6 +22,7 @@ import {
 import { supersede } from './suspicion.ts';
 import { TELL_AT } from './timings.ts';
 import type { Incarnation, Member, SessionId } from './types.ts';
+import { sendUnfenced } from './unfenced.ts';
 import { beaten } from './voters.ts';
 
 const GREET_FIRST = ms(100);
@@ -81,6 +82,7 @@ export function hear(turn: Turn, from: NodeName, session: SessionId): void {
   const { state, now } = turn;
   const member = state.members.get(from);
   if (member === undefined) return;
+  if (now - member.heardAt > 3 * state.config.timings.heartbeat) welcome(turn, from);
   member.heardAt = now;
   if (member.dead) {
     member.dead = false;
@@ -98,6 +100,15 @@ export function hear(turn: Turn, from: NodeName, session: SessionId): void {
   greet(turn, member);
   wake(turn, 'voters', now);
   wakeIn(turn, 'members', state.config.timings.vote + 1);
+}
+
+/** What the member must know at once after a silence: that we live, and what we claim. */
+function welcome(turn: Turn, node: NodeName): void {
+  const { state, now } = turn;
+  sendUnfenced(turn, node);
+  if (!state.formed || state.lease.held || !beaten(state.lease).some((voter) => voter.node === node)) return;
+  state.lease.nextBeat = now;
+  wake(turn, 'lease', now);
 }
 
 /** A heartbeat tells the life that its sender lives. */

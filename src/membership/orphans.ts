@@ -4,7 +4,7 @@ import { bound, candidates, loads } from './candidates.ts';
 import { canServe, claimsOf } from './claims.ts';
 import { compareTables } from './digest.ts';
 import { leased } from './lease.ts';
-import { NEVER, type Orphan, others, report, send, type Turn, wake } from './state.ts';
+import { LONG_AGO, NEVER, type Orphan, others, report, send, sessionOf, type Turn, wake } from './state.ts';
 import { propose, proposeFirst } from './succession.ts';
 import { isVoid } from './suspicion.ts';
 import {
@@ -124,18 +124,34 @@ function plan(turn: Turn): void {
     const order = candidates(state, vip);
     const most = bound(state.vips.size, order.length);
     const hasRoom = (node: NodeName) => (counts.get(node) ?? 0) < most;
-    const ranked = [...order.filter(hasRoom), ...order.filter((node) => !hasRoom(node))];
+    const returning = yielded(turn, vip);
+    const ranked = [
+      ...order.filter((node) => node === returning),
+      ...order.filter((node) => node !== returning && hasRoom(node)),
+      ...order.filter((node) => node !== returning && !hasRoom(node)),
+    ];
     const first = ranked[0];
     if (first !== undefined) counts.set(first, (counts.get(first) ?? 0) + 1);
     orphan.startAt ??= startOf(turn, vip, orphan, ranked.indexOf(self));
   }
 }
 
+/** The last holder, if it gave the VIP up for want of a lease and can have one again: it acknowledges. */
+function yielded(turn: Turn, vip: Vip): NodeName | undefined {
+  const { state, now } = turn;
+  const holder = state.claims.get(vip)?.claim.holder;
+  if (holder === undefined || holder.released) return undefined;
+  if (holder.node === state.config.self) return holder.node;
+  const sameSession = state.members.get(holder.node)?.session === sessionOf(holder.incarnation);
+  const heardAt = state.lease.acks.get(holder.node)?.receivedAt ?? LONG_AGO;
+  return sameSession && now - heardAt < 2 * state.config.timings.heartbeat ? holder.node : undefined;
+}
+
 function startOf(turn: Turn, vip: Vip, orphan: Orphan, rank: number): MonotonicNs {
   const { state } = turn;
   if (rank < 0) return NEVER;
   const listened = state.config.rules.listenFirst ? after(state.startedAt, LISTEN) : state.startedAt;
-  const from = Math.max(orphan.since, listened) as MonotonicNs;
+  const from = Math.max(orphan.since, listened, state.lease.heldSince) as MonotonicNs;
   const ranked = after(from, rank * RANK_STEP);
   if (heardUnfenced(turn, vip)) return after(ranked, UNFENCED_AFTER);
   const entry = state.vips.get(vip);

@@ -92,6 +92,7 @@ export interface LeaseState {
   sentAt: MonotonicNs[];
   until: MonotonicNs;
   held: boolean;
+  heldSince: MonotonicNs;
   /** Since when this node has had no lease, over its lives. */
   lostAt: MonotonicNs;
   nextBeat: MonotonicNs;
@@ -201,6 +202,8 @@ export interface OwnUnfenced {
   /** `refused`: somebody answers for the VIP; it is tried again later. */
   phase: 'intended' | 'answering' | 'refused';
   readonly since: MonotonicNs;
+  /** When another asked for the VIP first. */
+  askedAt?: MonotonicNs;
 }
 
 export interface Tell {

@@ -22,6 +22,7 @@ import {
 import { hasVoted, newestList } from './suspicion.ts';
 import { FIRST_CLAIM_PATIENCE, LISTEN, REFORM_AFTER } from './timings.ts';
 import type { AnswerCause, Incarnation } from './types.ts';
+import { claimsFirst } from './unfenced.ts';
 
 type Prepare = Extract<Message, { type: 'prepare' }>;
 type Accept = Extract<Message, { type: 'accept' }>;
@@ -181,6 +182,7 @@ function standing(turn: Turn, seat: Seat, list: VoterList, claimant: Life, refor
   const { state, now } = turn;
   const { self, session, rules, timings } = state.config;
   const age = now - state.startedAt;
+  if (claimsFirst(turn, seat.vip, claimant.node)) return 'refuses';
   if (seat.epoch === 0) return age < LISTEN || !mayBeFirst(turn, seat.vip, claimant) ? 'silent' : 'remembers';
   const listed = list.voters.find(({ node }) => node === self);
   if (listed === undefined) return reform && age >= LISTEN ? 'remembers' : 'silent';

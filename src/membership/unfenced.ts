@@ -30,6 +30,7 @@ import type { StopCause, WireAnswer } from './types.ts';
 
 const HEARD_LASTS = 3 * UNFENCED_REPEAT;
 const NEIGHBOUR_LASTS = ms(1000);
+const CLAIMS_FIRST = ms(500);
 const REFUSED_LASTS = ms(1000);
 /** Claims in one datagram. */
 const CLAIMS_A_PAGE = 40;
@@ -93,6 +94,14 @@ export function heardUnfenced(turn: Turn, vip: Vip): boolean {
   const heard = turn.state.unfenced.heard.get(vip);
   if (heard === undefined) return false;
   return [...heard.values()].some(({ at, intended }) => !intended && turn.now - at < HEARD_LASTS);
+}
+
+/** Who answers unfenced gets some time to become fenced itself, before it grants the VIP to another. */
+export function claimsFirst(turn: Turn, vip: Vip, claimant: NodeName): boolean {
+  const own = turn.state.unfenced.own.get(vip);
+  if (own?.phase !== 'answering' || claimant === turn.state.config.self) return false;
+  own.askedAt ??= turn.now;
+  return turn.now - own.askedAt < CLAIMS_FIRST;
 }
 
 export function runUnfenced(turn: Turn): void {
@@ -237,7 +246,7 @@ function tellUnfenced(turn: Turn): void {
   for (const node of others(turn)) sendUnfenced(turn, node);
 }
 
-function sendUnfenced(turn: Turn, to: NodeName): void {
+export function sendUnfenced(turn: Turn, to: NodeName): void {
   const { state } = turn;
   const heardAt = state.members.get(to)?.heardAt ?? LONG_AGO;
   const hears = turn.now - heardAt < UNFENCED_AFTER;
@@ -267,6 +276,8 @@ export function onUnfenced(turn: Turn, from: NodeName, message: Extract<Message,
       state.unfenced.heard.set(vip, heard);
     }
     heard.set(from, { epoch, intended, at: now });
+    const orphan = state.orphans.get(vip);
+    if (orphan !== undefined && !intended) orphan.startAt = undefined;
     const own = state.unfenced.own.get(vip);
     if (own === undefined) continue;
     const higher = epoch !== own.epoch ? epoch > own.epoch : wins(vip, from, self);
@@ -279,6 +290,7 @@ export function onUnfenced(turn: Turn, from: NodeName, message: Extract<Message,
     }
   }
   wake(turn, 'unfenced', now);
+  wake(turn, 'succession', now);
 }
 
 /** A holder with a lease tells its claim itself: what is unfenced here ends. */

@@ -145,6 +145,10 @@ export class Cluster {
     });
   }
 
+  get timings(): Timings {
+    return this.options.timings ?? PROFILES.default;
+  }
+
   // --- Time ----------------------------------------------------------------------------------------------------------
 
   local(node: SimNode): MonotonicNs {

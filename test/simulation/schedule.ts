@@ -1,5 +1,6 @@
 import { ms } from '../../net/clock.ts';
 import type { Rules } from '../../src/membership/rules.ts';
+import { Audit } from './audit.ts';
 import { Cluster, type ClusterOptions, GATEWAY, type Violation } from './cluster.ts';
 import type { Random } from './random.ts';
 
@@ -70,9 +71,15 @@ const WHOLE = 1000;
 
 export function run(schedule: Schedule, trace = false): Outcome {
   const cluster = new Cluster({ ...schedule.options, trace });
+  new Audit(cluster);
   cluster.exclusive = schedule.single;
   cluster.startAll();
-  for (const fault of schedule.faults) cluster.at(ms(fault.at), () => begin(cluster, fault));
+  for (const fault of schedule.faults) {
+    cluster.at(ms(fault.at), () => {
+      if (schedule.single) expectOfOne(cluster, fault);
+      begin(cluster, fault);
+    });
+  }
   cluster.run(ms(schedule.endsAt));
   cluster.run(ms(schedule.endsAt + WHOLE));
   cluster.exclusive = true;
@@ -97,6 +104,32 @@ function exactlyOne(cluster: Cluster): void {
     if (holders.length === 0) cluster.violate(`nobody answers ${vip} 3 s after the LAN is whole`);
     if (holders.length > 1) cluster.violate(`${holders.join(' and ')} answer ${vip}`);
   }
+}
+
+/** What must be so during and after one fault alone, beside one answerer at most. */
+function expectOfOne(cluster: Cluster, fault: Fault): void {
+  exactlyOne(cluster);
+  const before = new Map(cluster.vips.map((vip) => [vip, cluster.holders(vip)[0]]));
+  const { nodes } = cluster.options;
+  const { heartbeat, vote } = cluster.timings;
+  const faulty = 'node' in fault ? fault.node : undefined;
+  const down = fault.kind === 'crash' || fault.kind === 'isolate' || fault.kind === 'carrier';
+  const takenBy = ms(fault.at) + vote + heartbeat + ms(200);
+  if (nodes > 2 && down && ms(fault.at + fault.for) > takenBy) {
+    cluster.at(takenBy, () => {
+      for (const vip of cluster.vips) {
+        if (cluster.holders(vip).length === 0) cluster.violate(`${vip} is not taken in time after ${fault.kind}`);
+      }
+    });
+  }
+  cluster.at(ms(fault.at + fault.for + SETTLE), () => {
+    exactlyOne(cluster);
+    for (const [vip, holder] of before) {
+      const now = cluster.holders(vip)[0];
+      if (now !== holder && holder !== faulty)
+        cluster.violate(`${vip} moves from ${holder} to ${now} by ${fault.kind}`);
+    }
+  });
 }
 
 function begin(cluster: Cluster, fault: Fault): void {
@@ -240,13 +273,13 @@ function singleFault(random: Random, names: readonly string[], at: number): Faul
     case 2:
       return { ...base, kind: 'isolate', direction: random.pick(['in', 'out', 'both'] as const) };
     case 3:
-      return { ...base, kind: 'loss', share: 0.1 };
+      return { at: base.at, for: base.for, kind: 'loss', share: 0.1 };
     case 4:
       return { ...base, kind: 'leave', for: Math.max(base.for, 2000) };
     case 5:
       return { ...base, kind: 'drain' };
     case 6:
-      return { ...base, kind: 'disorder', byMs: random.between(1, 60), duplicates: 0.1 };
+      return { at: base.at, for: base.for, kind: 'disorder', byMs: random.between(1, 60), duplicates: 0.1 };
     case 7:
       return { ...base, kind: 'carrier' };
     default:
