@@ -32,9 +32,11 @@ const BY_CODE: ReadonlyMap<number, AnyCodec> = new Map(
   Object.values(CAPABILITIES).map((codec) => [codec.code, codec as unknown as AnyCodec]),
 );
 
+export type MalformedCapability = Extract<DecodeError, { readonly kind: 'malformed-capability' }>;
+
 export interface DecodedCapability {
   readonly capability: Capability;
-  readonly error?: DecodeError;
+  readonly error?: MalformedCapability;
 }
 
 /** A capability that is not understood, or malformed, is kept as it came and has no effect (RFC 5492 section 3). */

@@ -78,6 +78,11 @@ describe('a capability that is malformed is ignored, and said so', () => {
   });
 });
 
+test('many of one code are one error', () => {
+  const decoded = decode(`${FIXED} 0e 02 0c 460100 460100 460100 460100`);
+  expect(decoded.errors).toEqual([{ kind: 'malformed-capability', code: 70, detail: 'length 1 is not 0' }]);
+});
+
 test('the OPEN keeps nothing of the buffer that it came in', () => {
   const bytes = frame(MessageType.OPEN, expand(`${FIXED} 05 02 03 c8 01 77`));
   const open = accepted(decodeMessage(bytes, UNNEGOTIATED));

@@ -2,7 +2,7 @@ import { Cursor, Writer } from '../../../net/cursor.ts';
 import { type IpV4, ipFromBytes, ipToBytes, UNSPECIFIED_V4 } from '../../../net/ip.ts';
 import { twoOctetAs } from '../attributes/as-path.ts';
 import { splitCapabilities } from '../capabilities/list.ts';
-import { decodeCapability, writeCapability } from '../capabilities/table.ts';
+import { decodeCapability, type MalformedCapability, writeCapability } from '../capabilities/table.ts';
 import { BGP_VERSION, HEADER_LENGTH, MAX_MESSAGE_LENGTH, MessageType, ParameterType } from '../constants.ts';
 import { type Decoded, type DecodeError, resetBy } from '../errors.ts';
 import type { Capability, Open } from '../types.ts';
@@ -29,13 +29,14 @@ function decode(body: Uint8Array): Decoded {
   const holdTime = cursor.u16() as number;
   const identifier = ipFromBytes(cursor.bytes(4) as Uint8Array) as IpV4;
 
-  const errors: DecodeError[] = [];
+  const errors: MalformedCapability[] = [];
   const capabilities: Capability[] = [];
   for (const raw of splitCapabilities(cursor.u8() as number, cursor.rest())) {
     if (raw.problem !== undefined) return resetBy([...errors, raw.problem]);
     const { capability, error } = decodeCapability(raw.ok.code, raw.ok.value);
     capabilities.push(capability);
-    if (error !== undefined) errors.push(error);
+    // One error a code: an OPEN has room for two thousand.
+    if (error !== undefined && !errors.some((known) => known.code === error.code)) errors.push(error);
   }
 
   const asn = capabilities.find((c) => c.kind === 'four-octet-as')?.asn ?? fieldAsn;
