@@ -10,6 +10,7 @@ import {
   type Port,
   type Protocol,
 } from '../../src/decide/types.ts';
+import { RulesetGeneration } from '../../sys/ruleset-generation.ts';
 import type { Lab } from '../harness/lab.ts';
 import type { Namespace } from '../harness/namespace.ts';
 
@@ -54,7 +55,13 @@ export function plan(entries: readonly ForwardingEntry[], vips: readonly string[
 
 /** The actuator of a node, as its daemon would run it. */
 export function forwardingOf(lab: Lab, node: Namespace, options: ForwardingOptions = {}): Forwarding {
-  return lab.use(createForwarding({ launch: (program) => node.command(program), ...options }));
+  return lab.use(
+    createForwarding({
+      launch: (program) => node.command(program),
+      openGeneration: () => node.enter(() => RulesetGeneration.open()),
+      ...options,
+    }),
+  );
 }
 
 /** Applies and fails with the problem in words where there is one. */

@@ -1,10 +1,9 @@
-import type { Element, TableObject } from './table.ts';
+import type { Element, Presence, TableObject } from './table.ts';
 import type { NftText } from './text.ts';
 
 /** A table as `nft -s list table` tells it. */
-export interface ListedTable {
+export interface ListedTable extends Presence {
   readonly comment: string | undefined;
-  readonly objects: ReadonlyMap<string, TableObject['kind']>;
   /** Of all sets and maps but the dynamic ones, whose elements the kernel adds by itself. */
   readonly elements: readonly Element[];
 }
@@ -16,7 +15,9 @@ export interface ListedTable {
 export function parseListing(text: string): ListedTable {
   const objects = new Map<string, TableObject['kind']>();
   const elements: Element[] = [];
+  const rules = new Map<string, number>();
   let comment: string | undefined;
+  let chain: string | undefined;
   let set: NftText | undefined;
   let dynamic = false;
   let listing = false;
@@ -26,11 +27,14 @@ export function parseListing(text: string): ListedTable {
       const [, kind, name] = opened as unknown as [string, TableObject['kind'], NftText];
       objects.set(name, kind);
       set = kind === 'chain' ? undefined : name;
+      chain = kind === 'chain' ? name : undefined;
+      if (chain !== undefined) rules.set(chain, 0);
       dynamic = false;
       continue;
     }
     if (set === undefined) {
       comment ??= /^comment "(.*)"$/.exec(line)?.[1];
+      if (chain !== undefined && isRule(line)) rules.set(chain, (rules.get(chain) ?? 0) + 1);
       continue;
     }
     if (line.startsWith('flags ')) dynamic = line.includes('dynamic');
@@ -43,7 +47,11 @@ export function parseListing(text: string): ListedTable {
     listing = !body.endsWith('}');
     if (!dynamic) elements.push(...parseElements(set, body.replace(/\}$/, '')));
   }
-  return { comment, objects, elements };
+  return { comment, objects, rules, elements };
+}
+
+function isRule(line: string): boolean {
+  return line !== '' && line !== '}' && !/^type \S+ hook /.test(line);
 }
 
 function parseElements(set: NftText, list: string): Element[] {

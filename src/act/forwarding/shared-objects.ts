@@ -1,5 +1,6 @@
 import type { Selector } from './selector.ts';
-import { rewriteRules, type TableObject } from './table.ts';
+import { type Presence, restoreObject, TABLE, type TableObject } from './table.ts';
+import { type NftText, nft } from './text.ts';
 import type { Transaction } from './transaction.ts';
 
 interface Use {
@@ -9,24 +10,18 @@ interface Use {
   users: number;
 }
 
-/**
- * Counts who uses the objects beside the skeleton, to make each before its first use and to remove it after its last.
- */
+/** Counts who uses each object of the table, to make it before its first use and to remove it after its last. */
 export class SharedObjects {
   readonly #uses = new Map<string, Use>();
-  readonly #present: ReadonlyMap<string, TableObject['kind']>;
+  /** Left by an earlier run and not yet used by this one. */
+  readonly #found: { readonly objects: Map<string, TableObject['kind']>; readonly rules: Map<string, number> };
   #sequence = 0;
 
-  /** @param present what is in the kernel already, from an earlier run: it is used as it is, its rules are rewritten. */
-  constructor(present: ReadonlyMap<string, TableObject['kind']>) {
-    this.#present = present;
+  constructor({ objects, rules }: Presence) {
+    this.#found = { objects: new Map(objects), rules: new Map(rules) };
   }
 
-  has(name: string): boolean {
-    return this.#uses.has(name);
-  }
-
-  acquire({ objects }: Selector, transaction: Transaction): void {
+  acquire({ objects }: Pick<Selector, 'objects'>, transaction: Transaction): void {
     for (const object of objects) {
       const use = this.#uses.get(object.name);
       if (use) use.users++;
@@ -50,9 +45,20 @@ export class SharedObjects {
     }
   }
 
+  /** Removes what an earlier run left and this one has no use for. */
+  removeLeftovers(transaction: Transaction): void {
+    const leftovers = Array.from(this.#found.objects, ([name, kind]) => ({ kind, name: name as NftText }));
+    const chains = leftovers.filter(({ kind }) => kind === 'chain');
+    // Chains may refer to each other in any order, until they are empty.
+    for (const { name } of chains) transaction.command(nft`flush chain ${TABLE} ${name}`);
+    for (const object of leftovers.filter(({ kind }) => kind !== 'chain')) transaction.remove(object);
+    for (const object of chains) transaction.remove(object);
+    this.#found.objects.clear();
+  }
+
   #introduce(object: TableObject, transaction: Transaction): void {
     this.#uses.set(object.name, { object, sequence: this.#sequence++, users: 1 });
-    if (!this.#present.has(object.name)) transaction.create(object);
-    else if (object.kind === 'chain') transaction.command(...rewriteRules(object));
+    transaction.command(...restoreObject(object, this.#found));
+    this.#found.objects.delete(object.name);
   }
 }

@@ -8,7 +8,7 @@ import { listedSlots, sortElements } from './listed-entries.ts';
 import type { ListedTable } from './listing.ts';
 import { SharedObjects } from './shared-objects.ts';
 import { ANNOUNCING, LAYOUT, skeleton } from './skeleton.ts';
-import { addObject, type Element, rewriteRules, TABLE } from './table.ts';
+import { type Element, TABLE } from './table.ts';
 import { type NftText, nft } from './text.ts';
 import { Transaction } from './transaction.ts';
 
@@ -16,6 +16,8 @@ import { Transaction } from './transaction.ts';
 const CHUNK = 15_000;
 
 const COMMENT = nft`signpost layout ${LAYOUT}`;
+
+const NOTHING: ListedTable = { comment: COMMENT, objects: new Map(), rules: new Map(), elements: [] };
 
 /** The parts of a plan that the table holds. */
 interface Contents {
@@ -42,7 +44,7 @@ export class TableState {
   #stale: StaleFlow[] = [];
 
   private constructor(listed: ListedTable) {
-    this.#objects = new SharedObjects(listed.objects);
+    this.#objects = new SharedObjects(listed);
   }
 
   /**
@@ -51,8 +53,8 @@ export class TableState {
    */
   static adopt(found: ListedTable | undefined, plan: ForwardingPlan): [TableState, Iterable<Transaction>] {
     if (found?.comment === COMMENT) return TableState.#continue(found, plan, []);
-    const empty: ListedTable = { comment: COMMENT, objects: new Map(), elements: [] };
-    return TableState.#continue(empty, plan, found ? [nft`add table ${TABLE}`, nft`delete table ${TABLE}`] : []);
+    const make = nft`add table ${TABLE} { comment "${COMMENT}"; }`;
+    return TableState.#continue(NOTHING, plan, found ? [nft`delete table ${TABLE}`, make] : [make]);
   }
 
   static #continue(
@@ -62,7 +64,8 @@ export class TableState {
   ): [TableState, Iterable<Transaction>] {
     const state = new TableState(listed);
     const transaction = new Transaction();
-    transaction.command(...first, nft`add table ${TABLE} { comment "${COMMENT}"; }`, ...skeletonCommands(listed));
+    transaction.command(...first);
+    state.#objects.acquire({ objects: skeleton() }, transaction);
     const { vips, announcing, entries } = sortElements(listed);
     state.#contents = { vips, announcingInterfaces: announcing };
     const edits = new Map<ForwardingKey, Edit>();
@@ -70,8 +73,9 @@ export class TableState {
     for (const [key, after] of plan.entries) {
       edits.set(key, { key, before: entries.get(key) ?? [], placedBefore: undefined, after });
     }
-    const chunk = first.length > 0 ? Number.POSITIVE_INFINITY : CHUNK;
-    return [state, state.#transactions(transaction, edits.values(), plan, { chunk, listed })];
+    // What replaces a table that carries traffic must come whole.
+    const chunk = first.length > 1 ? Number.POSITIVE_INFINITY : CHUNK;
+    return [state, state.#transactions(transaction, edits.values(), plan, chunk)];
   }
 
   /** From the plan that it holds: the work is in proportion to what differs. */
@@ -80,7 +84,7 @@ export class TableState {
       const placedBefore = this.#placed.get(key);
       return { key, before: placedBefore ? renderEntry(placedBefore).elements : [], placedBefore, after };
     });
-    yield* this.#transactions(new Transaction(), edits, to, { chunk: CHUNK });
+    yield* this.#transactions(new Transaction(), edits, to);
   }
 
   /** Takes the flows of endpoints that went since the last call. */
@@ -94,7 +98,7 @@ export class TableState {
     first: Transaction,
     edits: Iterable<Edit>,
     plan: ForwardingPlan,
-    { chunk, listed }: { readonly chunk: number; readonly listed?: ListedTable },
+    chunk = CHUNK,
   ): Generator<Transaction> {
     let transaction = first;
     const gone: PlacedEntry[] = [];
@@ -111,7 +115,7 @@ export class TableState {
       if (selector) this.#objects.release(selector);
     }
     this.#objects.removeUnused(transaction);
-    if (listed) this.#removeUnknown(listed, transaction);
+    this.#objects.removeLeftovers(transaction);
     if (!transaction.empty) yield transaction;
   }
 
@@ -137,25 +141,6 @@ export class TableState {
     );
     this.#contents = { vips, announcingInterfaces };
   }
-
-  /** What an earlier run needed and this one does not. */
-  #removeUnknown({ objects }: ListedTable, transaction: Transaction): void {
-    const known = new Set<string>(skeleton().map(({ name }) => name));
-    const unknown = Array.from(objects, ([name, kind]) => ({ kind, name: name as NftText })).filter(
-      ({ name }) => !known.has(name) && !this.#objects.has(name),
-    );
-    const chains = unknown.filter(({ kind }) => kind === 'chain');
-    // Chains may refer to each other in any order, until they are empty.
-    for (const { name } of chains) transaction.command(nft`flush chain ${TABLE} ${name}`);
-    for (const object of [...unknown.filter(({ kind }) => kind !== 'chain'), ...chains]) transaction.remove(object);
-  }
-}
-
-function skeletonCommands({ objects }: ListedTable): NftText[] {
-  return skeleton().flatMap((object) => {
-    if (!objects.has(object.name)) return addObject(object);
-    return object.kind === 'chain' ? rewriteRules(object) : [];
-  });
 }
 
 function vipElement(vip: Vip): Element {

@@ -20,6 +20,13 @@ export interface ChainObject {
   readonly rules: readonly NftText[];
 }
 
+/** Which objects a table has. */
+export interface Presence {
+  readonly objects: ReadonlyMap<string, TableObject['kind']>;
+  /** How many rules each chain has. */
+  readonly rules: ReadonlyMap<string, number>;
+}
+
 /** An element of a set, or of a map where it has data. */
 export interface Element {
   readonly set: NftText;
@@ -29,23 +36,21 @@ export interface Element {
 
 const KIND = { set: nft`set`, map: nft`map`, chain: nft`chain` } as const;
 
-/** Commands that make an object which is not there yet. */
-export function addObject(object: TableObject): NftText[] {
-  if (object.kind !== 'chain') {
-    return [nft`add ${KIND[object.kind]} ${TABLE} ${object.name} { ${object.spec}; }`];
-  }
-  const { name, hook } = object;
-  const chain = hook ? nft`add chain ${TABLE} ${name} { ${hook}; policy accept; }` : nft`add chain ${TABLE} ${name}`;
-  return [chain, ...addRules(object)];
-}
-
-/** Commands that give a chain, which is there, these rules and no others. */
-export function rewriteRules(chain: ChainObject): NftText[] {
-  return [nft`flush chain ${TABLE} ${chain.name}`, ...addRules(chain)];
+/** Commands that make an object what it should be, given the table that it is in. */
+export function restoreObject(object: TableObject, { objects, rules }: Presence): NftText[] {
+  const { kind, name } = object;
+  const there = objects.has(name);
+  if (kind !== 'chain') return there ? [] : [nft`add ${KIND[kind]} ${TABLE} ${name} { ${object.spec}; }`];
+  if (!there) return [addChain(object), ...addRules(object)];
+  return rules.get(name) === object.rules.length ? [] : [nft`flush chain ${TABLE} ${name}`, ...addRules(object)];
 }
 
 export function deleteObject(object: Pick<TableObject, 'kind' | 'name'>): NftText {
   return nft`delete ${KIND[object.kind]} ${TABLE} ${object.name}`;
+}
+
+function addChain({ name, hook }: ChainObject): NftText {
+  return hook ? nft`add chain ${TABLE} ${name} { ${hook}; policy accept; }` : nft`add chain ${TABLE} ${name}`;
 }
 
 function addRules(chain: ChainObject): NftText[] {

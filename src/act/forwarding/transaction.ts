@@ -1,4 +1,4 @@
-import { addObject, deleteObject, type Element, TABLE, type TableObject } from './table.ts';
+import { deleteObject, type Element, TABLE, type TableObject } from './table.ts';
 import { join, type NftText, nft } from './text.ts';
 
 /** What leads from one state of the table to another: one transaction of the kernel, all or nothing. */
@@ -21,10 +21,6 @@ export class Transaction {
   /** Before all elements, in the order of the calls. */
   command(...commands: readonly NftText[]): void {
     this.#first.push(...commands);
-  }
-
-  create(object: TableObject): void {
-    this.#first.push(...addObject(object));
   }
 
   /** After all elements, the last that was removed first: so that what refers goes before what it refers to. */
