@@ -257,8 +257,7 @@ function receive(turn: Turn, from: NodeName, session: SessionId, message: Messag
     }
     case 'claims':
       onClaims(turn, from, message);
-      for (const { vip, holder } of message.claims)
-        if (holder.node === from && !holder.released) onFencedClaim(turn, vip);
+      for (const claim of message.claims) if (claim.holder.node === from) onFencedClaim(turn, claim);
       return;
     case 'holdingsKnown': {
       onHoldingsKnown(turn, from, message);

@@ -20,6 +20,8 @@ import type { WireAnswer } from './types.ts';
 import { heardUnfenced } from './unfenced.ts';
 
 const LOOK_AGAIN = ms(40);
+/** After a time without a lease others are heard first: they may answer unfenced. */
+const HEAR_FIRST = ms(5);
 const PROBE_LOST = ms(1000);
 
 /** Finds whether a VIP of the table lacks a living holder. */
@@ -151,7 +153,8 @@ function startOf(turn: Turn, vip: Vip, orphan: Orphan, rank: number): MonotonicN
   const { state } = turn;
   if (rank < 0) return NEVER;
   const listened = state.config.rules.listenFirst ? after(state.startedAt, LISTEN) : state.startedAt;
-  const from = Math.max(orphan.since, listened, state.lease.heldSince) as MonotonicNs;
+  const heard = after(state.lease.heldSince, HEAR_FIRST);
+  const from = Math.max(orphan.since, listened, heard) as MonotonicNs;
   const ranked = after(from, rank * RANK_STEP);
   if (heardUnfenced(turn, vip)) return after(ranked, UNFENCED_AFTER);
   const entry = state.vips.get(vip);

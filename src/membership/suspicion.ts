@@ -19,6 +19,7 @@ import {
 } from './state.ts';
 import { OWN_GAP, TELL_AT } from './timings.ts';
 import type { Incarnation, SessionId } from './types.ts';
+import { sendUnfenced } from './unfenced.ts';
 
 const SAY_AGAIN = ms(25);
 const SAY_AGAIN_AT_MOST = ms(1000);
@@ -81,6 +82,7 @@ export function onHeartbeat(
     found.sayAt = NEVER;
   }
   if (message.list !== undefined) learnList(found, message.list);
+  sendUnfenced(turn, from);
   send(turn, from, {
     type: 'acknowledge',
     incarnation: message.incarnation,

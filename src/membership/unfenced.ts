@@ -4,7 +4,7 @@ import { rendezvousOrder } from '../../net/rendezvous.ts';
 import { candidates } from './candidates.ts';
 import { canServe, claimsOf } from './claims.ts';
 import { leased } from './lease.ts';
-import type { Message } from './messages.ts';
+import type { Claim, Message } from './messages.ts';
 import {
   type HeardUnfenced,
   LONG_AGO,
@@ -248,6 +248,7 @@ function tellUnfenced(turn: Turn): void {
 
 export function sendUnfenced(turn: Turn, to: NodeName): void {
   const { state } = turn;
+  if (state.unfenced.own.size === 0) return;
   const heardAt = state.members.get(to)?.heardAt ?? LONG_AGO;
   const hears = turn.now - heardAt < UNFENCED_AFTER;
   const claims = [...state.unfenced.own]
@@ -293,7 +294,8 @@ export function onUnfenced(turn: Turn, from: NodeName, message: Extract<Message,
   wake(turn, 'succession', now);
 }
 
-/** A holder with a lease tells its claim itself: what is unfenced here ends. */
-export function onFencedClaim(turn: Turn, vip: Vip): void {
-  if (turn.state.unfenced.own.has(vip)) stopUnfenced(turn, vip, 'higherClaim');
+/** A living holder tells its claim itself: what is unfenced here ends. */
+export function onFencedClaim(turn: Turn, { vip, holder }: Claim): void {
+  if (holder.released || isVoid(turn, holder)) return;
+  stopUnfenced(turn, vip, 'higherClaim');
 }
