@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { API_VERSION, conditions, labelSelector, metadata, name, rangeText } from './fields.ts';
+import { API_VERSION, conditions, interfaceGlob, label, labelSelector, metadata, name, rangeText } from './fields.ts';
 
 const community = z
   .string()
   .max(32)
   .regex(
     /^(?:\d{1,5}:\d{1,5}|\d{1,10}:\d{1,10}:\d{1,10}|no-export|no-advertise|no-export-subconfed|graceful-shutdown|blackhole|accept-own)$/,
-    'is no community; write 65000:100, 65000:1:2 or a well-known name such as no-export',
+    'is not a community; write 65000:100, 65000:1:2 or a well-known name such as no-export',
   )
   .describe('A standard (65000:100), large (65000:1:2) or well-known (no-export) community.');
 
@@ -50,7 +50,7 @@ const spec = z
     priority: z.int().min(-1000).max(1000).default(0).describe('Pools of lower value are tried first.'),
     allow: z
       .strictObject({
-        namespaces: z.array(name('A namespace.')).max(256).optional().describe('Namespaces that may use the pool.'),
+        namespaces: z.array(label('A namespace.')).max(256).optional().describe('Namespaces that may use the pool.'),
         namespaceSelector: labelSelector.optional().describe('And those that these labels select.'),
       })
       .prefault({})
@@ -63,7 +63,7 @@ const spec = z
       .strictObject({
         enabled: z.boolean().default(true).describe('Whether VIPs are announced by ARP and NDP.'),
         interfaces: z
-          .array(z.string().min(1).max(32))
+          .array(interfaceGlob('An interface.'))
           .max(32)
           .optional()
           .describe('Names or globs of interfaces that announce; absent: every one in the subnet of the VIP.'),

@@ -3,51 +3,126 @@ import { parseIp } from '../../net/ip.ts';
 import { parsePrefix, parseRange } from '../../net/prefix.ts';
 import type { Result } from '../../net/result.ts';
 
-/** One CEL rule of a CRD (KEP-2876) with its twin in TypeScript: one text for both verdicts. */
-export interface Rule<T> {
+/** Where schemas keep the rules of the API server (KEP-2876); the CRD has them under the same name. */
+export const CEL_RULES = 'x-kubernetes-validations';
+
+/** A CEL rule of a CRD. Messages read "what is wrong; what to do". */
+export interface CelRule {
   readonly rule: string;
   readonly message: string;
+}
+
+/** A CEL rule with its twin in TypeScript: one text for both verdicts. */
+export interface Rule<T> extends CelRule {
   readonly holds: (value: T) => boolean;
 }
 
-/** Adds the rule to the schema as a check here and as `x-kubernetes-validations` in the CRD. */
+/** Adds the rules to the schema as checks here and as `x-kubernetes-validations` in the CRD. */
 export function withRules<S extends z.ZodType>(schema: S, ...rules: readonly Rule<z.output<S>>[]): S {
   let checked: z.ZodType = schema;
   for (const { holds, message } of rules) {
     checked = checked.refine((value) => holds(value as z.output<S>), { error: message });
   }
-  return checked.meta({ 'x-kubernetes-validations': rules.map(({ rule, message }) => ({ rule, message })) }) as S;
+  return withCel(checked, ...rules.map(({ rule, message }) => ({ rule, message }))) as S;
 }
 
-/** A string that `parse` accepts. What the parser knows CEL cannot say: the API server takes it, `Accepted` tells. */
-function textOf(parse: (text: string) => Result<unknown>, description: string, maxLength: number) {
+/** Rules for the API server alone: transitions, and what a parser checks here in more detail. */
+function withCel<S extends z.ZodType>(schema: S, ...rules: readonly CelRule[]): S {
+  return schema.meta({ [CEL_RULES]: rules });
+}
+
+/** A field that the API server lets nobody change. */
+export function immutable<S extends z.ZodType>(schema: S, field: string): S {
+  return withCel(schema, {
+    rule: 'self == oldSelf',
+    message: `${field} cannot be changed; delete the object and create it anew`,
+  });
+}
+
+export function unique(list: readonly unknown[]): boolean {
+  return new Set(list).size === list.length;
+}
+
+/** A list whose items differ in `key`, by which server-side apply merges them. */
+export function keyedBy<S extends z.ZodType>(key: string, list: S): S {
+  const keys = (items: unknown) => (items as readonly Record<string, unknown>[]).map((item) => item[key]);
+  return list
+    .refine((items) => unique(keys(items)), { error: `holds two items of the same ${key}; give each its own` })
+    .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': [key] });
+}
+
+/** A list without repetitions. */
+export function setOf<S extends z.ZodType>(list: S): S {
+  return list
+    .refine((items) => unique(items as readonly unknown[]), { error: 'names something twice; remove one' })
+    .meta({ 'x-kubernetes-list-type': 'set' });
+}
+
+/** A string that `parse` accepts. Where CEL can say the same, or a part of it, the API server refuses it too. */
+function textOf(parse: (text: string) => Result<unknown>, maxLength: number) {
   return z
     .string()
     .min(1)
     .max(maxLength)
     .superRefine((text, context) => {
       const { problem } = parse(text);
-      if (problem !== undefined)
-        context.addIssue({ code: 'custom', message: `${problem.message}; ${problem.fix}`, input: text });
-    })
-    .describe(description);
+      if (problem === undefined) return;
+      context.addIssue({ code: 'custom', message: `${problem.message}; ${problem.fix}`, input: text });
+    });
 }
 
-export const ipText = (description: string) => textOf(parseIp, description, 45);
-export const prefixText = (description: string) => textOf(parsePrefix, description, 49);
-export const rangeText = (description: string) => textOf(parseRange, description, 91);
+export const ipText = (description: string) =>
+  withCel(textOf(parseIp, 45), {
+    rule: 'isIP(self)',
+    message: 'is not an IP address; write an address such as 203.0.113.10 or 2001:db8::10',
+  }).describe(description);
+
+export const prefixText = (description: string) =>
+  withCel(
+    textOf(parsePrefix, 49),
+    { rule: 'isCIDR(self)', message: 'is not a CIDR; write a network such as 203.0.113.0/26 or 2001:db8:5::/120' },
+    {
+      rule: '!isCIDR(self) || cidr(self).masked() == cidr(self)',
+      message: 'has bits set beyond its prefix length; write the first address of the network',
+    },
+  ).describe(description);
+
+/** CEL has no words for ranges: the API server takes any text and `Accepted` tells. */
+export const rangeText = (description: string) => textOf(parseRange, 91).describe(description);
+
+const LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
+
+function named(pattern: RegExp, maxLength: number, error: string) {
+  return (description: string) => z.string().min(1).max(maxLength).regex(pattern, error).describe(description);
+}
+
+/** An RFC 1123 label: names of namespaces and of rules. */
+export const label = named(
+  new RegExp(`^${LABEL}$`),
+  63,
+  'is not a DNS label; write lower-case letters, digits and "-"',
+);
+
+/** An RFC 1123 subdomain: names of objects. */
+export const name = named(
+  new RegExp(`^${LABEL}(\\.${LABEL})*$`),
+  253,
+  'is not a Kubernetes name; write lower-case letters, digits, "-" and "."',
+);
+
+export const interfaceName = named(
+  /^[A-Za-z0-9_.@+-]+$/,
+  15,
+  'is not an interface name; write at most 15 of A-Z a-z 0-9 _ . @ + -, e.g. eth0',
+);
+
+export const interfaceGlob = named(
+  /^[A-Za-z0-9_.@+*?-]+$/,
+  15,
+  'is not an interface name or glob; write e.g. eth0 or eth*',
+);
 
 export const port = (description: string) => z.int().min(1).max(65535).describe(description);
-export const name = (description: string) =>
-  z
-    .string()
-    .min(1)
-    .max(253)
-    .regex(
-      /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/,
-      'is not a Kubernetes name; write lower-case letters, digits, "-" and "."',
-    )
-    .describe(description);
 
 export const labels = z.record(z.string(), z.string());
 
@@ -70,8 +145,8 @@ export const labelSelector = z
 
 /** `metadata` as far as it is read. */
 export const metadata = z.object({
-  name: z.string().min(1).max(253),
-  namespace: z.string().max(63).optional(),
+  name: name('Name.'),
+  namespace: label('Namespace.').optional(),
   uid: z.string().optional(),
   resourceVersion: z.string().optional(),
   generation: z.number().int().optional(),
@@ -92,10 +167,7 @@ export const condition = z
   })
   .describe('One observation of the object.');
 
-export const conditions = z
-  .array(condition)
-  .max(16)
-  .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
+export const conditions = keyedBy('type', z.array(condition).max(16))
   .optional()
   .describe('What is true of the object now.');
 

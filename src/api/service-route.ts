@@ -1,13 +1,26 @@
 import { z } from 'zod';
-import { API_VERSION, conditions, ipText, metadata, name, port, prefixText, withRules } from './fields.ts';
+import {
+  API_VERSION,
+  conditions,
+  immutable,
+  ipText,
+  keyedBy,
+  label,
+  metadata,
+  name,
+  port,
+  prefixText,
+  unique,
+  withRules,
+} from './fields.ts';
 
 export const CONTROLLER_NAME = 'signpost.dev/speaker';
 
-const backendRef = withRules(
-  z.strictObject({
+const backendRef = z
+  .strictObject({
     group: z.literal('').default('').describe('API group of the backend: always empty, for Service.'),
     kind: z.literal('Service').default('Service').describe('Kind of the backend: always Service.'),
-    namespace: name("Namespace of the Service; another than the route's needs a ReferenceGrant there.").optional(),
+    namespace: label("Namespace of the Service; another than the route's needs a ReferenceGrant there.").optional(),
     name: name('Name of the Service.'),
     port: port('Port of the Service (not of its pods).').optional(),
     weight: z
@@ -16,19 +29,14 @@ const backendRef = withRules(
       .max(1_000_000)
       .default(1)
       .describe('Share of new connections, relative to the other backends of the rule; 0 takes none.'),
-  }),
-).describe('A Service that takes connections.');
+  })
+  .describe('A Service that takes connections.');
 
 const protocol = z.enum(['TCP', 'UDP', 'SCTP']);
 
 const rule = withRules(
   z.strictObject({
-    name: z
-      .string()
-      .min(1)
-      .max(63)
-      .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'is not a DNS label; write lower-case letters, digits and "-"')
-      .describe('Name of the rule, unique in the route.'),
+    name: label('Name of the rule, unique in the route.'),
     protocol: protocol
       .optional()
       .describe('Protocol; absent together with port: every port of the one backend Service.'),
@@ -42,18 +50,18 @@ const rule = withRules(
   }),
   {
     rule: 'has(self.protocol) == has(self.port)',
-    message: 'protocol and port go together: give both, or neither to follow every port of the Service',
+    message: 'protocol and port go together; give both, or neither to follow every port of the Service',
     holds: (value) => (value.protocol === undefined) === (value.port === undefined),
   },
   {
     rule: 'has(self.port) || (size(self.backendRefs) == 1 && !has(self.backendRefs[0].port))',
-    message: 'a rule without protocol and port follows one Service: give it one backendRef without port',
+    message: 'a rule without protocol and port follows one Service; give it one backendRef without port',
     holds: (value) =>
       value.port !== undefined || (value.backendRefs.length === 1 && value.backendRefs[0]?.port === undefined),
   },
   {
     rule: '!has(self.port) || self.backendRefs.all(b, has(b.port))',
-    message: 'each backendRef needs the port of its Service',
+    message: 'a backendRef has no port; give each the port of its Service',
     holds: (value) => value.port === undefined || value.backendRefs.every((ref) => ref.port !== undefined),
   },
 ).describe('One port of the VIP and the Services behind it.');
@@ -75,17 +83,14 @@ const affinity = withRules(
   }),
   {
     rule: "!has(self.timeoutSeconds) || self.type == 'ClientIP'",
-    message: 'timeoutSeconds is for type ClientIP alone: remove it or set type to ClientIP',
+    message: 'timeoutSeconds is for type ClientIP alone; remove it or set type to ClientIP',
     holds: (value) => value.timeoutSeconds === undefined || value.type === 'ClientIP',
   },
 );
 
 const spec = withRules(
   z.strictObject({
-    controllerName: z
-      .string()
-      .min(1)
-      .max(253)
+    controllerName: immutable(z.string().min(1).max(253), 'controllerName')
       .default(CONTROLLER_NAME)
       .describe('Who implements the route; another value is left alone by Signpost. Cannot be changed.'),
     addressPool: name(
@@ -100,12 +105,7 @@ const spec = withRules(
       .enum(['SingleStack', 'PreferDualStack', 'RequireDualStack'])
       .default('SingleStack')
       .describe('How many families the route gets a VIP of.'),
-    rules: z
-      .array(rule)
-      .min(1)
-      .max(64)
-      .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })
-      .describe('Ports of the VIP.'),
+    rules: keyedBy('name', z.array(rule).min(1).max(64)).describe('Ports of the VIP.'),
     forwarding: z
       .enum(['Endpoints', 'Direct', 'ClusterIP'])
       .default('Endpoints')
@@ -123,19 +123,15 @@ const spec = withRules(
   }),
   {
     rule: '!has(self.addresses) || size(self.addresses) < 2 || isIP(self.addresses[0]) && isIP(self.addresses[1]) && ip(self.addresses[0]).family() != ip(self.addresses[1]).family()',
-    message: 'addresses holds two of one family: give at most one IPv4 and one IPv6 address',
+    message: 'addresses holds two of one family; give at most one IPv4 and one IPv6 address',
     holds: ({ addresses = [] }) => addresses.length < 2 || addresses[0]?.includes(':') !== addresses[1]?.includes(':'),
   },
   {
     rule: 'self.rules.all(r, !has(r.port) || self.rules.exists_one(o, has(o.port) && o.port == r.port && o.protocol == r.protocol))',
-    message: 'two rules have the same protocol and port: join them into one with several backendRefs',
+    message: 'two rules have the same protocol and port; join them into one with several backendRefs',
     holds: ({ rules }) => unique(rules.filter((r) => r.port !== undefined).map((r) => `${r.port}/${r.protocol}`)),
   },
 ).describe('What is wanted.');
-
-function unique(list: readonly string[]): boolean {
-  return new Set(list).size === list.length;
-}
 
 const announcement = z.strictObject({
   address: z.string().describe('The VIP.'),
