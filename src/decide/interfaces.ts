@@ -6,6 +6,10 @@ import type { InterfaceChoice } from './eligible.ts';
 /** A bridge or bond answers for its members; a member of a VRF answers for itself. */
 const ANSWERED_BY_MASTER = new Set(['bridge', 'bond', 'team', 'openvswitch']);
 
+export function answersForItself(link: Link): boolean {
+  return !ANSWERED_BY_MASTER.has(link.memberOf ?? '');
+}
+
 /**
  * The one interface of this node that announces the VIP: up, with carrier, in the VIP's subnet or named by the pool.
  * Where none can, the interface that would, with what hinders it.
@@ -19,7 +23,7 @@ export function interfaceFor(
   const named = globs.length > 0;
   const candidates = [...links.byIndex.values()]
     .filter((link) => link.mac !== undefined && !link.loopback && parseInterfaceName(link.name).ok !== undefined)
-    .filter((link) => !ANSWERED_BY_MASTER.has(link.memberOf ?? ''))
+    .filter(answersForItself)
     .filter((link) => allowed.length === 0 || allowed.includes(link.name))
     .filter((link) => (named ? globs.some((glob) => matchesGlob(link.name, glob)) : true));
   const onSubnet = candidates.filter((link) => holdsSubnet(link, vip));

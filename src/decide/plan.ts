@@ -1,6 +1,9 @@
+import { isV4 } from '../../net/ip.ts';
 import type { InterfaceName, Vip } from '../../net/names.ts';
 import { Table } from '../../net/table.ts';
 import type { VipEntry } from '../membership/types.ts';
+import type { Segment } from '../wire/protocol.ts';
+import { NO_OBJECTS } from '../world/empty.ts';
 import type { RouteKey, ServiceKey } from '../world/keys.ts';
 import type { Grant, Pool, Route } from '../world/objects.ts';
 import type { World } from '../world/types.ts';
@@ -11,7 +14,8 @@ import { emptyPins, type Pins, updatePins } from './pins.ts';
 import { acceptPools, excludedAddresses, type PoolAcceptance } from './pools.ts';
 import { servicesOf } from './resolve.ts';
 import { planRoute, type RoutePlan } from './route-plan.ts';
-import { type ForwardingEntry, type ForwardingKey, type ForwardingPlan, forwardingKey } from './types.ts';
+import { addressesOf, planSegments } from './segments.ts';
+import { type Bounce, type ForwardingEntry, type ForwardingKey, type ForwardingPlan, forwardingKey } from './types.ts';
 import { planVip, type VipContext, type VipPlan } from './vip-plan.ts';
 
 /** What should be, for every actuator; each table's versions share what did not change. */
@@ -27,6 +31,7 @@ export interface Plan {
   readonly forwarding: ForwardingPlan;
   /** By VIP: what the wire is told, with the interface whose segment the VIP belongs to. */
   readonly l2: Table<Vip, L2Entry>;
+  readonly segments: Table<InterfaceName, Segment>;
 }
 
 export interface L2Entry {
@@ -36,7 +41,7 @@ export interface L2Entry {
 
 function nothing(world: World): Plan {
   return {
-    world: { ...world, objects: EMPTY_OBJECTS },
+    world: { ...world, objects: NO_OBJECTS },
     pools: acceptPools(Table.empty(), []),
     pins: emptyPins(),
     allocation: emptyAllocation(),
@@ -45,18 +50,9 @@ function nothing(world: World): Plan {
     vips: Table.empty(),
     forwarding: { vips: Table.empty(), entries: Table.empty(), announcingInterfaces: [] },
     l2: Table.empty(),
+    segments: Table.empty(),
   };
 }
-
-const EMPTY_OBJECTS: World['objects'] = {
-  routes: Table.empty(),
-  pools: Table.empty(),
-  services: Table.empty(),
-  slices: Table.empty(),
-  nodes: Table.empty(),
-  namespaces: Table.empty(),
-  grants: Table.empty(),
-};
 
 /**
  * What the world asks of this node. With the plan before it, work is in proportion to what changed; the answer is
@@ -69,9 +65,10 @@ export function plan(world: World, previous: Plan = nothing(world)): Plan {
   const allocation = allocate(previous.allocation, allocationInput(world, previous, pools, pins));
   const { routes, users, changed } = planRoutes(world, previous, allocation);
   const vips = planVips(world, previous, pools, allocation, routes, changed);
-  const forwarding = planForwarding(previous, vips);
+  const forwarding = planForwarding(world, previous, vips);
   const l2 = planL2(world, previous, vips);
-  return { world, pools, pins, allocation, routes, users, vips, forwarding, l2 };
+  const segments = segmentsOf(world, previous, pools);
+  return { world, pools, pins, allocation, routes, users, vips, forwarding, l2, segments };
 }
 
 function poolsOf(world: World, previous: Plan): PoolAcceptance {
@@ -110,9 +107,8 @@ function requestOf(route: Route): AllocationRequest {
 function quarantine(world: World, previous: Plan): ReadonlyMap<Vip, string> {
   const { conflicts } = world.wire;
   if (conflicts === previous.world.wire.conflicts) return previous.allocation.input.quarantined;
-  return new Map(
-    Array.from(conflicts, ([vip, mac]) => [vip, `is answered by ${mac}, which is no member; find that host`]),
-  );
+  const untaken = [...conflicts].filter(([, { defended }]) => !defended);
+  return new Map(untaken.map(([vip, { mac }]) => [vip, `is answered by ${mac}, which is no member; find that host`]));
 }
 
 function planRoutes(world: World, previous: Plan, allocation: Allocation) {
@@ -199,7 +195,7 @@ function vipContext(world: World): VipContext {
   };
 }
 
-function planForwarding(previous: Plan, vips: Plan['vips']): ForwardingPlan {
+function planForwarding(world: World, previous: Plan, vips: Plan['vips']): ForwardingPlan {
   const vipEdits: (readonly [Vip, true | undefined])[] = [];
   const entries = new Map<ForwardingKey, ForwardingEntry | undefined>();
   for (const { key, before, after } of vips.changes(previous.vips)) {
@@ -208,12 +204,24 @@ function planForwarding(previous: Plan, vips: Plan['vips']): ForwardingPlan {
     for (const entry of after?.entries ?? []) entries.set(forwardingKey(entry), entry);
   }
   const before = previous.forwarding;
+  const bounces = planBounces(world, previous);
   return {
+    bounces,
     vips: before.vips.with(vipEdits),
     entries: before.entries.with(entries),
     announcingInterfaces:
       vips === previous.vips ? before.announcingInterfaces : announcingInterfaces(before.announcingInterfaces, vips),
   };
+}
+
+/** For the drain time after a VIP moved here, segments of connections that are unknown here go to its last holder. */
+function planBounces(world: World, previous: Plan): Table<Vip, Bounce> {
+  const before = previous.forwarding.bounces ?? Table.empty<Vip, Bounce>();
+  const edits = Array.from(world.wire.arrivals.changes(previous.world.wire.arrivals), ({ key: vip, after }) => {
+    const to = after && addressesOf(world, after.previous).find((ip) => isV4(ip) === isV4(vip));
+    return [vip, after && to && { to, device: after.segment }] as const;
+  });
+  return before.with(edits);
 }
 
 /** Interfaces on which some VIP is or may be announced from here, the same list where nothing changed. */
@@ -225,6 +233,12 @@ function announcingInterfaces(
   for (const { l2 } of vips.values()) if (l2?.interface.name !== undefined) names.add(l2.interface.name);
   const sorted = [...names].sort();
   return sorted.length === before.length && sorted.every((name, i) => name === before[i]) ? before : sorted;
+}
+
+function segmentsOf(world: World, previous: Plan, pools: PoolAcceptance): Plan['segments'] {
+  const old = previous.world;
+  const same = pools === previous.pools && world.links === old.links && world.objects.nodes === old.objects.nodes;
+  return same ? previous.segments : planSegments(world, pools.accepted, previous.segments);
 }
 
 function planL2(world: World, previous: Plan, vips: Plan['vips']): Plan['l2'] {

@@ -1,6 +1,8 @@
 import type { Ip } from '../../net/ip.ts';
-import type { NodeName, Vip } from '../../net/names.ts';
+import type { InterfaceName, NodeName, Vip } from '../../net/names.ts';
 import type { Table } from '../../net/table.ts';
+import type { BGPPeer } from '../api/bgp-peer.ts';
+import type { Speaker } from '../api/speaker.ts';
 import type { ForwardingPlan } from '../decide/types.ts';
 import type { Report } from '../membership/types.ts';
 import type { RouteKey, ServiceKey } from './keys.ts';
@@ -24,6 +26,8 @@ export interface World {
   /** What routes hold by memory: the state folder, or the API's status. */
   readonly memory: Table<RouteKey, readonly Vip[]>;
   readonly forwarding: ForwardingState;
+  /** This node hands everything over. */
+  readonly draining: boolean;
 }
 
 export interface Objects {
@@ -31,9 +35,22 @@ export interface Objects {
   readonly pools: Table<string, Pool>;
   readonly services: Table<ServiceKey, ServiceObject>;
   readonly slices: Table<ServiceKey, readonly SliceObject[]>;
+  /** By `namespace/name` of the slice: the Service whose list it is in. */
+  readonly sliceOwners: Table<string, ServiceKey>;
   readonly nodes: Table<NodeName, NodeObject>;
   readonly namespaces: Table<string, Meta>;
   readonly grants: Table<string, Grant>;
+  /** By `Kind namespace/name`. */
+  readonly invalid: Table<string, InvalidObject>;
+  /** As the source gave them, by `Kind namespace/name`: for the kinds that are planned elsewhere. */
+  readonly peers: Table<string, BGPPeer>;
+  readonly speakers: Table<string, Speaker>;
+}
+
+/** An object whose newest form cannot be used; its last good form, if any, is in force. */
+export interface InvalidObject {
+  readonly generation: number;
+  readonly message: string;
 }
 
 export interface SourceState {
@@ -48,19 +65,43 @@ type ReportOf<Kind extends Report['kind']> = Extract<Report, { kind: Kind }>;
 /** What the wire last reported of each thing. */
 export interface WireState {
   readonly claims: Table<Vip, ReportOf<'claim'>>;
+  /** Why nobody leads a VIP, by node. */
   readonly dark: Table<Vip, ReportOf<'dark'>['reasons']>;
   /** VIPs that this node answers for. */
   readonly answered: Table<Vip, Answered>;
-  readonly leases: Table<string, ReportOf<'lease'>>;
-  readonly members: Table<string, ReportOf<'member'>>;
-  readonly blocked: readonly NodeName[];
-  readonly conflicts: Table<Vip, string>;
+  /** VIPs that moved here lately. */
+  readonly arrivals: Table<Vip, Arrival>;
+  readonly segments: ReadonlyMap<string, SegmentState>;
+  /** VIPs that a stranger answers for. */
+  readonly conflicts: Table<Vip, Conflict>;
+}
+
+export interface Conflict {
+  readonly mac: string;
+  /** This node holds the VIP and goes on; else nobody took it. */
+  readonly defended: boolean;
 }
 
 export interface Answered {
+  readonly segment: InterfaceName;
   readonly epoch: number;
   readonly fenced: boolean;
-  readonly interface: string;
+}
+
+export interface Arrival {
+  readonly segment: InterfaceName;
+  readonly previous: NodeName;
+  readonly epoch: number;
+}
+
+export interface SegmentState {
+  readonly lease: ReportOf<'lease'> | undefined;
+  readonly members: ReadonlyMap<NodeName, ReportOf<'member'>>;
+  /** Members that answer ARP or NDP and none of our heartbeats. */
+  readonly blocked: readonly NodeName[];
+  readonly keyRefusedBy: readonly NodeName[];
+  /** Why its sockets could not be opened. */
+  readonly failure: string | undefined;
 }
 
 export interface ForwardingState {

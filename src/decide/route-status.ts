@@ -1,0 +1,111 @@
+import type { NodeName, Vip } from '../../net/names.ts';
+import { type Condition, condition } from '../api/conditions.ts';
+import type { World } from '../world/types.ts';
+import type { Plan } from './plan.ts';
+import type { RoutePlan } from './route-plan.ts';
+
+/** One node that announces one address of a route. */
+export interface Announcement {
+  readonly address: Vip;
+  readonly mode: 'L2';
+  readonly node: NodeName;
+  readonly fenced: boolean;
+}
+
+export interface RouteStatus {
+  readonly conditions: readonly Condition[];
+  readonly announcements: readonly Announcement[];
+}
+
+/** What is true of a route now, as far as this node knows. */
+export function routeStatus(route: RoutePlan, plan: Plan): RouteStatus {
+  const { world } = plan;
+  const announcements = announcementsOf(route, world);
+  const conflicts = conflictsOf(route, world);
+  return {
+    announcements,
+    conditions: [
+      accepted(route, world),
+      resolved(route),
+      programmed(route, plan, announcements),
+      ...(conflicts === undefined ? [] : [conflicts]),
+    ],
+  };
+}
+
+function announcementsOf(route: RoutePlan, world: World): Announcement[] {
+  return route.addresses.assigned.flatMap(({ vip }) => {
+    const claim = world.wire.claims.get(vip);
+    if (claim?.holder === undefined) return [];
+    return [{ address: vip, mode: 'L2' as const, node: claim.holder, fenced: claim.fenced }];
+  });
+}
+
+function accepted({ route, rejected }: RoutePlan, world: World): Condition {
+  const invalid = world.objects.invalid.get(`ServiceRoute ${route.key}`);
+  if (invalid !== undefined)
+    return condition('Accepted', 'False', 'Invalid', `${invalid.message}; the last good form is in force`);
+  if (rejected !== undefined) return condition('Accepted', 'False', 'UnsupportedValue', rejected);
+  return condition('Accepted', 'True', 'Accepted', 'the route is valid');
+}
+
+function resolved({ refProblems }: RoutePlan): Condition {
+  const [first] = refProblems;
+  if (first === undefined) return condition('ResolvedRefs', 'True', 'ResolvedRefs', 'every backend was found');
+  return condition('ResolvedRefs', 'False', first.reason, refProblems.map(({ message }) => message).join('; '));
+}
+
+function programmed(route: RoutePlan, plan: Plan, announcements: readonly Announcement[]): Condition {
+  const no = (reason: Parameters<typeof condition<'Programmed'>>[2], message: string) =>
+    condition('Programmed', 'False', reason, message);
+  const { world, vips } = plan;
+  if (route.rejected !== undefined) return no('NotAccepted', 'the route is not accepted');
+  if (route.addresses.failure !== undefined) return no(route.addresses.failure.reason, route.addresses.failure.message);
+  const planned = route.addresses.assigned.map(({ vip }) => vips.get(vip)).filter((vip) => vip !== undefined);
+  const conflict = planned.flatMap((vip) => vip.conflicts).find((candidate) => candidate.route === route.route.key);
+  if (conflict !== undefined) {
+    return no('PortConflict', `${conflict.winner} is older and has ${conflict.port}; use another port or address`);
+  }
+  const silent = planned.find((vip) => vip.l2 === undefined && vip.pool.bgp.length === 0);
+  if (silent !== undefined) {
+    return no('NoAnnouncement', `pool ${silent.pool.meta.name} has neither spec.l2 nor spec.bgp; add one of them`);
+  }
+  if (world.forwarding.problem !== undefined) return no('RulesNotInstalled', world.forwarding.problem);
+  const missing = planned.find(({ vip }) => world.forwarding.applied?.vips.has(vip) !== true);
+  if (missing !== undefined) return no('Pending', `the rules of ${missing.vip} are on their way into the kernel`);
+  const dark = planned.find(({ vip, l2 }) => l2 !== undefined && !announcements.some(({ address }) => address === vip));
+  if (dark !== undefined) return no('NotAnnounced', `nobody announces ${dark.vip}: ${darkReasons(dark.vip, world)}`);
+  return condition('Programmed', 'True', 'Programmed', whereAndHow(route, announcements));
+}
+
+function whereAndHow(route: RoutePlan, announcements: readonly Announcement[]): string {
+  const where = announcements
+    .map(({ address, node, fenced }) => `${address} by ${node}${fenced ? '' : ' (unfenced)'}`)
+    .join(', ');
+  const lacking = route.portsWithoutEndpoint;
+  const refused =
+    lacking.length > 0 ? `; no ready endpoint for ${lacking.join(', ')}: new connections are refused` : '';
+  return `announced: ${where === '' ? 'by BGP' : where}${refused}`;
+}
+
+/** `n2: no ready endpoint; n3: interface eth0 down`. */
+export function darkReasons(vip: Vip, world: World): string {
+  const reasons = world.wire.dark.get(vip) ?? [];
+  if (reasons.length === 0) return 'the speakers have not settled yet';
+  return reasons.map(({ node, reason }) => (node === undefined ? reason : `${node}: ${reason}`)).join('; ');
+}
+
+function conflictsOf(route: RoutePlan, world: World): Condition | undefined {
+  for (const { vip } of route.addresses.assigned) {
+    const conflict = world.wire.conflicts.get(vip);
+    if (conflict === undefined) continue;
+    const what = conflict.defended ? 'was defended once and is still answered here' : 'is not taken';
+    return condition(
+      'Conflicted',
+      'True',
+      'ForeignAnswer',
+      `${conflict.mac}, no member, answers for ${vip}, which ${what}; find that host`,
+    );
+  }
+  return undefined;
+}

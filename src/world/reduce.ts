@@ -1,0 +1,117 @@
+import type { NodeName, Vip } from '../../net/names.ts';
+import type { Report } from '../membership/types.ts';
+import type { FromWire } from '../wire/protocol.ts';
+import type { Links } from './links.ts';
+import { type ObjectEdit, reduceObjects } from './reduce-objects.ts';
+import type { ForwardingState, SegmentState, SourceState, WireState, World } from './types.ts';
+
+/** Everything that can happen to a daemon. */
+export type WorldEvent =
+  | { readonly type: 'objects'; readonly changes: readonly ObjectEdit[] }
+  | { readonly type: 'source'; readonly source: Partial<SourceState> }
+  | { readonly type: 'links'; readonly links: Links }
+  | { readonly type: 'wire'; readonly message: FromWire }
+  | { readonly type: 'forwarding'; readonly forwarding: ForwardingState }
+  | { readonly type: 'draining'; readonly draining: boolean }
+  /** The drain time of a VIP that moved here is over. */
+  | { readonly type: 'settled'; readonly vip: Vip; readonly epoch: number }
+  /** A VIP that a stranger answered for may be tried again. */
+  | { readonly type: 'conflictExpired'; readonly vip: Vip };
+
+export function reduce(world: World, event: WorldEvent): World {
+  switch (event.type) {
+    case 'objects': {
+      const objects = reduceObjects(world.objects, event.changes);
+      return { ...world, objects };
+    }
+    case 'source':
+      return { ...world, source: { ...world.source, ...event.source } };
+    case 'links':
+      return event.links === world.links ? world : { ...world, links: event.links };
+    case 'wire':
+      return withWire(world, reduceWire(world.wire, event.message));
+    case 'forwarding':
+      return { ...world, forwarding: event.forwarding };
+    case 'draining':
+      return event.draining === world.draining ? world : { ...world, draining: event.draining };
+    case 'settled': {
+      const arrival = world.wire.arrivals.get(event.vip);
+      if (arrival?.epoch !== event.epoch) return world;
+      return withWire(world, { ...world.wire, arrivals: world.wire.arrivals.delete(event.vip) });
+    }
+    case 'conflictExpired':
+      return withWire(world, { ...world.wire, conflicts: world.wire.conflicts.delete(event.vip) });
+  }
+}
+
+function withWire(world: World, wire: WireState): World {
+  return wire === world.wire ? world : { ...world, wire };
+}
+
+function reduceWire(wire: WireState, message: FromWire): WireState {
+  switch (message.type) {
+    case 'report':
+      return reduceReport(wire, message.segment, message.report);
+    case 'answering': {
+      const { segment, vip, epoch, fenced, previous, cause } = message;
+      const answered = wire.answered.set(vip, { segment, epoch, fenced });
+      const moved = previous !== undefined && cause !== 'refenced';
+      return {
+        ...wire,
+        answered,
+        arrivals: moved ? wire.arrivals.set(vip, { segment, previous, epoch }) : wire.arrivals,
+      };
+    }
+    case 'stopped':
+      return { ...wire, answered: wire.answered.delete(message.vip), arrivals: wire.arrivals.delete(message.vip) };
+    case 'keyRefused':
+      return withSegment(wire, message.segment, { keyRefusedBy: message.by });
+    case 'segmentFailed':
+      return withSegment(wire, message.segment, { failure: message.message });
+    case 'ready':
+    case 'acknowledge':
+    case 'resend':
+    case 'log':
+    case 'left':
+      return wire;
+  }
+}
+
+function reduceReport(wire: WireState, segment: string, report: Report): WireState {
+  switch (report.kind) {
+    case 'claim': {
+      const claims = wire.claims.set(report.vip, report);
+      return { ...wire, claims, dark: report.holder === undefined ? wire.dark : wire.dark.delete(report.vip) };
+    }
+    case 'dark':
+      return { ...wire, dark: wire.dark.set(report.vip, report.reasons) };
+    case 'lease':
+      return withSegment(wire, segment, { lease: report, failure: undefined });
+    case 'member': {
+      const members = new Map<NodeName, typeof report>(wire.segments.get(segment)?.members);
+      return withSegment(wire, segment, { members: members.set(report.node, report) });
+    }
+    case 'heartbeatsBlocked':
+      return withSegment(wire, segment, { blocked: report.nodes });
+    case 'conflicted':
+      return { ...wire, conflicts: wire.conflicts.set(report.vip, { mac: report.mac, defended: report.defended }) };
+    case 'suspected':
+    case 'certified':
+    case 'moved':
+    case 'roundTrip':
+      return wire;
+  }
+}
+
+const NO_SEGMENT: SegmentState = {
+  lease: undefined,
+  members: new Map(),
+  blocked: [],
+  keyRefusedBy: [],
+  failure: undefined,
+};
+
+function withSegment(wire: WireState, name: string, change: Partial<SegmentState>): WireState {
+  const before = wire.segments.get(name) ?? NO_SEGMENT;
+  return { ...wire, segments: new Map(wire.segments).set(name, { ...before, ...change }) };
+}
