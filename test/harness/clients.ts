@@ -9,18 +9,21 @@ export interface CallOptions {
   readonly timeout?: number;
   readonly body?: Buffer;
   readonly path?: string;
+  /** Of several addresses of the client, the one to come from. */
+  readonly localAddress?: string;
 }
 
 /** One HTTP request over a new connection; the response's body. Rejects as the connection fails, with its code. */
 export function fetchFrom(from: Namespace, address: string, port: number, options: CallOptions = {}): Promise<Buffer> {
-  const { timeout = 1_500, path = '/', body } = options;
+  const { timeout = 1_500, path = '/', body, localAddress } = options;
   return new Promise((resolve, reject) => {
     const call = request({
       method: body ? 'POST' : 'GET',
       path,
       // Without an agent, so that createConnection is asked for each request.
       host: isIPv6(address) ? `[${address}]` : address,
-      createConnection: () => tcpSocket(from.path, address).connect(port, address),
+      createConnection: () =>
+        tcpSocket(from.path, address).connect({ port, host: address, ...(localAddress && { localAddress }) }),
     });
     const timer = setTimeout(() => call.destroy(new Error(`no answer in ${timeout} ms`)), timeout);
     call.once('close', () => clearTimeout(timer));
@@ -47,8 +50,8 @@ export async function askUdp(
   port: number,
   options: CallOptions = {},
 ): Promise<Answer> {
-  const { timeout = 1_500, body = Buffer.from('hello') } = options;
-  const socket = await udpSocket(from.path, isIPv6(address) ? '::' : '0.0.0.0');
+  const { timeout = 1_500, body = Buffer.from('hello'), localAddress = isIPv6(address) ? '::' : '0.0.0.0' } = options;
+  const socket = await udpSocket(from.path, localAddress);
   try {
     return await new Promise<Answer>((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`no answer in ${timeout} ms`)), timeout);

@@ -99,7 +99,8 @@ const BASE_CHAINS: readonly ChainObject[] = [
   base(nft`nat-prerouting`, nft`type nat hook prerouting priority -110`, DISPATCH),
   base(nft`nat-output`, nft`type nat hook output priority -110`, DISPATCH),
   base(nft`guard-prerouting`, nft`type filter hook prerouting priority -95`, GUARD),
-  base(nft`guard-output`, nft`type filter hook output priority -95`, GUARD),
+  // Untracked is what the bounce sends on.
+  base(nft`guard-output`, nft`type filter hook output priority -95`, [nft`ct state untracked accept`, ...GUARD]),
   base(
     nft`nat-postrouting`,
     nft`type nat hook postrouting priority 90`,
