@@ -1,7 +1,7 @@
 import { after, ms, NS_PER_MS } from '../../net/clock.ts';
 import type { NodeName, Vip } from '../../net/names.ts';
 import { bound, candidates, loads, obstacle } from './candidates.ts';
-import { canServe, claimsOf, learn, stopAnswering, tell } from './claims.ts';
+import { canServe, claimsOf, learn, serve, stopAnswering, tell } from './claims.ts';
 import { leased } from './lease.ts';
 import type { Claim, Holder, Message, Seat } from './messages.ts';
 import { decides } from './quorum.ts';
@@ -62,13 +62,16 @@ function want(turn: Turn, holding: Holding): void {
   const { state } = turn;
   const { vip } = holding.claim;
   if (!holding.inForce || !leased(turn)) return;
-  const entry = state.vips.get(vip);
-  if (entry === undefined || state.draining || !canServe(turn, vip)) {
+  if (mustMove(turn, vip)) {
     startHandOver(turn, vip, state.drainTo, true);
     return;
   }
   const better = betterHolder(turn, holding);
   if (better !== undefined) startHandOver(turn, vip, better, false);
+}
+
+function mustMove(turn: Turn, vip: Vip): boolean {
+  return turn.state.draining || !canServe(turn, vip);
 }
 
 function betterHolder(turn: Turn, { claim }: Holding): NodeName | undefined {
@@ -115,9 +118,17 @@ function advance(turn: Turn, handOver: HandOver): void {
 
 /** Asks the best candidate, some times, then the next. */
 function offer(turn: Turn, handOver: HandOver, holding: Holding): void {
-  const { now } = turn;
+  const { state, now } = turn;
   if (!leased(turn)) {
     handOver.sendAt = after(now, OFFER_AGAIN);
+    return;
+  }
+  if (handOver.forced && !mustMove(turn, handOver.vip)) {
+    cancel(turn, handOver, holding);
+    return;
+  }
+  if (!state.vips.has(handOver.vip)) {
+    release(turn, handOver, holding, nobody(turn));
     return;
   }
   if (handOver.to !== undefined && handOver.sends >= OFFERS) {
@@ -149,19 +160,28 @@ function nextCandidate(turn: Turn, { vip, wanted, tried, forced }: HandOver): No
 
 function noCandidate(turn: Turn, handOver: HandOver, holding: Holding): void {
   const { state, now } = turn;
-  const entry = state.vips.get(handOver.vip);
   if (!handOver.forced) {
-    state.handOvers.delete(handOver.vip);
+    cancel(turn, handOver, holding);
     return;
   }
-  if (state.leavingSince !== undefined || entry === undefined || !state.listed) {
-    release(turn, handOver, holding, { ...ownHolder(state), released: true });
+  if (state.leavingSince !== undefined || !state.listed) {
+    release(turn, handOver, holding, nobody(turn));
     return;
   }
-  if (entry.eligibility.kind === 'ineligible') stopAnswering(turn, holding, 'released');
+  // Drained without anybody to take over, it goes on answering; what it cannot serve it does not answer for.
+  if (!canServe(turn, handOver.vip)) stopAnswering(turn, holding, 'released');
   handOver.tried.clear();
   handOver.sendAt = after(now, TRY_ALL_AGAIN);
-  if (!state.draining && canServe(turn, handOver.vip)) state.handOvers.delete(handOver.vip);
+}
+
+function cancel(turn: Turn, { vip }: HandOver, holding: Holding): void {
+  turn.state.handOvers.delete(vip);
+  serve(turn, holding);
+}
+
+/** The value of a release that is open to all candidates. */
+function nobody({ state }: Turn): Holder {
+  return { ...ownHolder(state), released: true };
 }
 
 export function onOffer(turn: Turn, from: NodeName, message: Extract<Message, { type: 'offer' }>): void {
@@ -254,7 +274,7 @@ function released(turn: Turn, handOver: HandOver, holding: Holding): void {
   handOver.sends = 0;
   if (successor.released) {
     learn(turn, successorClaim(turn, holding, successor));
-    if (turn.state.config.rules.openRelease) tell(turn, [handOver.vip]);
+    tell(turn, [handOver.vip]);
     turn.state.holdings.delete(handOver.vip);
     turn.state.handOvers.delete(handOver.vip);
     return;

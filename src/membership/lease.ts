@@ -47,6 +47,11 @@ export function leased(turn: Turn): boolean {
   return turn.now < turn.state.lease.until;
 }
 
+/** Whether the lease is being renewed: who is about to lose it, with its voters gone, claims nothing. */
+export function firmlyLeased({ state, now }: Turn): boolean {
+  return state.lease.until - now >= state.config.timings.lease / 2;
+}
+
 /** Sends heartbeats, and finds when the lease ends. */
 export function runLease(turn: Turn): void {
   const { state, now } = turn;

@@ -158,7 +158,7 @@ function handle(turn: Turn, event: MembershipEvent): void {
       leave(turn);
       break;
     case 'handOver':
-      startHandOver(turn, event.vip, event.to, event.to === undefined);
+      startHandOver(turn, event.vip, event.to, false);
       break;
     case 'rebalance':
       for (const node of others(turn)) send(turn, node, { type: 'rebalance' });

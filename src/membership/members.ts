@@ -2,6 +2,7 @@ import { after, type MonotonicNs, ms } from '../../net/clock.ts';
 import type { NodeName, Vip } from '../../net/names.ts';
 import { hash32 } from '../../net/rendezvous.ts';
 import { ofEligibility } from './candidates.ts';
+import { resumeHoldings } from './claims.ts';
 import { addSum } from './digest.ts';
 import type { Message, StatusException } from './messages.ts';
 import { replan, reviewOrphans } from './orphans.ts';
@@ -55,6 +56,7 @@ export function setMembers(turn: Turn, members: readonly Member[]): void {
   }
   renewStatus(turn);
   replan(turn);
+  resumeHoldings(turn);
   for (const task of ['members', 'voters', 'lease', 'handOver', 'unfenced'] as const) wake(turn, task, now);
 }
 

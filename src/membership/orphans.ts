@@ -3,7 +3,7 @@ import type { NodeName, Vip } from '../../net/names.ts';
 import { bound, candidates, loads } from './candidates.ts';
 import { canServe, claimsOf } from './claims.ts';
 import { compareTables } from './digest.ts';
-import { leased } from './lease.ts';
+import { firmlyLeased } from './lease.ts';
 import { LONG_AGO, NEVER, type Orphan, others, report, send, sessionOf, type Turn, wake } from './state.ts';
 import { propose, proposeFirst } from './succession.ts';
 import { isVoid } from './suspicion.ts';
@@ -71,7 +71,7 @@ function mayClaim(turn: Turn, vip: Vip): boolean {
     return false;
   if (now < (state.strangers.get(vip) ?? now)) return false;
   if (rules.listenFirst && now - state.startedAt < LISTEN) return false;
-  return state.formed && (leased(turn) || !rules.claimWithLease);
+  return state.formed && (firmlyLeased(turn) || !rules.claimWithLease);
 }
 
 function claim(turn: Turn, vip: Vip, orphan: Orphan): void {

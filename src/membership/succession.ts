@@ -46,7 +46,7 @@ export function propose(turn: Turn, last: Claim): void {
     vip,
     epoch,
     life: { node: holder.node, incarnation: holder.incarnation },
-    open: holder.released,
+    open: holder.released && turn.state.config.rules.openRelease,
   };
   const list = newestList(turn.state, holder, holder.list);
   begin(turn, seat, list, epoch + 1, 'succession');

@@ -69,8 +69,9 @@ export class Audit {
     const life = `${name}/${state.incarnation}`;
     const other = epochs.get(effect.epoch);
     const running = this.#sessions();
-    // Where all have lost their memory a chain begins anew.
-    const remembered = other?.witnesses.some((session) => running.includes(session)) ?? false;
+    // Where a majority has lost its memory a chain may begin anew.
+    const witnesses = other?.witnesses ?? [];
+    const remembered = witnesses.filter((session) => running.includes(session)).length >= majority(witnesses.length);
     if (other !== undefined && other.life !== life && remembered) {
       this.#cluster.violate(`epoch ${effect.epoch} of ${effect.vip} has two holders, ${other.life} and ${life}`);
     }

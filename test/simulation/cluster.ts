@@ -49,6 +49,7 @@ interface SimNode {
   sendStall: number;
   carrier: boolean;
   seesMembersAt: number;
+  seesVipsAt: number;
   left: boolean;
   readonly eligibility: Map<Vip, Eligibility>;
   readonly hidden: Set<Vip>;
@@ -114,6 +115,7 @@ export class Cluster {
         sendStall: 0,
         carrier: true,
         seesMembersAt: 0,
+        seesVipsAt: 0,
         left: false,
         eligibility: new Map(),
         hidden: new Set(),
@@ -295,6 +297,21 @@ export class Cluster {
       // A watch may lag, but does not go back in time.
       node.seesMembersAt = Math.max(node.seesMembersAt, this.now + this.random.next() * skew);
       this.at(node.seesMembersAt, () => this.handle(node, { type: 'members', members: seen }));
+    }
+  }
+
+  /** All VIPs come into or leave each node's table within `skew`. */
+  setVips(listed: boolean, skew = 0): void {
+    this.log('API', listed ? 'lists the VIPs' : 'deletes the VIPs');
+    for (const node of this.nodes.values()) {
+      node.seesVipsAt = Math.max(node.seesVipsAt, this.now + this.random.next() * skew);
+      this.at(node.seesVipsAt, () => {
+        for (const vip of this.vips) {
+          if (listed) node.hidden.delete(vip);
+          else node.hidden.add(vip);
+        }
+        this.handle(node, { type: 'vips', upserts: this.entriesFor(node), deletes: [...node.hidden] });
+      });
     }
   }
 

@@ -49,6 +49,8 @@ export type Fault =
       readonly node: string;
       readonly skewMs: number;
     }
+  /** The VIPs are deleted and come back. */
+  | { readonly kind: 'deleteVips'; readonly at: number; readonly for: number; readonly skewMs: number }
   | { readonly kind: 'rebalance'; readonly at: number; readonly for: number; readonly node: string };
 
 export interface Schedule {
@@ -205,6 +207,10 @@ function begin(cluster: Cluster, fault: Fault): void {
       end(() => cluster.setMember(fault.node, true, ms(fault.skewMs)));
       break;
     }
+    case 'deleteVips':
+      cluster.setVips(false, ms(fault.skewMs));
+      end(() => cluster.setVips(true, ms(fault.skewMs)));
+      break;
     case 'rebalance':
       cluster.handle(cluster.node(fault.node), { type: 'rebalance' });
       break;
@@ -291,7 +297,7 @@ function singleFault(random: Random, names: readonly string[], at: number): Faul
 
 function anyFault(random: Random, names: readonly string[], at: number): Fault {
   const base = { at: Math.round(at), for: lasting(random), node: random.pick(names) };
-  switch (random.below(7)) {
+  switch (random.below(9)) {
     case 0:
       return { ...base, kind: 'loss', share: random.between(0, 0.5) };
     case 1: {
@@ -307,6 +313,8 @@ function anyFault(random: Random, names: readonly string[], at: number): Fault {
       return { ...base, kind: 'remove', skewMs: random.between(0, 500) };
     case 4:
       return { ...base, kind: 'sendStall', by: Math.round(random.between(1, 600)) };
+    case 5:
+      return { at: base.at, for: base.for, kind: 'deleteVips', skewMs: random.between(0, 500) };
     default:
       return singleFault(random, names, at);
   }
