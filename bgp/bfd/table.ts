@@ -42,7 +42,8 @@ export class SessionTable<T extends Entry> {
   add(entry: T): void {
     const { remote } = entry.path;
     this.#byDiscriminator.set(entry.discriminator, entry);
-    this.#byRemote.set(remote, [...(this.#byRemote.get(remote) ?? []), entry]);
+    // The newest first: an older one may only be saying goodbye.
+    this.#byRemote.set(remote, [entry, ...(this.#byRemote.get(remote) ?? [])]);
   }
 
   delete(entry: T): void {
