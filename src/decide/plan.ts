@@ -29,6 +29,8 @@ export interface Plan {
   readonly users: Table<ServiceKey, readonly RouteKey[]>;
   readonly vips: Table<Vip, VipPlan>;
   readonly forwarding: ForwardingPlan;
+  /** VIPs that went and are still answered for: their rules stay until the wire has stopped. */
+  readonly lingering: Table<Vip, VipPlan>;
   /** By VIP: what the wire is told, with the interface whose segment the VIP belongs to. */
   readonly l2: Table<Vip, L2Entry>;
   readonly segments: Table<InterfaceName, Segment>;
@@ -49,6 +51,7 @@ function nothing(world: World): Plan {
     users: Table.empty(),
     vips: Table.empty(),
     forwarding: { vips: Table.empty(), entries: Table.empty(), announcingInterfaces: [] },
+    lingering: Table.empty(),
     l2: Table.empty(),
     segments: Table.empty(),
   };
@@ -65,10 +68,10 @@ export function plan(world: World, previous: Plan = nothing(world)): Plan {
   const allocation = allocate(previous.allocation, allocationInput(world, previous, pools, pins));
   const { routes, users, changed } = planRoutes(world, previous, allocation);
   const vips = planVips(world, previous, pools, allocation, routes, changed);
-  const forwarding = planForwarding(world, previous, vips);
+  const { forwarding, lingering } = planForwarding(world, previous, vips);
   const l2 = planL2(world, previous, vips);
   const segments = segmentsOf(world, previous, pools);
-  return { world, pools, pins, allocation, routes, users, vips, forwarding, l2, segments };
+  return { world, pools, pins, allocation, routes, users, vips, forwarding, lingering, l2, segments };
 }
 
 function poolsOf(world: World, previous: Plan): PoolAcceptance {
@@ -195,23 +198,46 @@ function vipContext(world: World): VipContext {
   };
 }
 
-function planForwarding(world: World, previous: Plan, vips: Plan['vips']): ForwardingPlan {
-  const vipEdits: (readonly [Vip, true | undefined])[] = [];
+function planForwarding(world: World, previous: Plan, vips: Plan['vips']) {
+  const { answered } = world.wire;
+  const dirty = new Map<Vip, { readonly before: VipPlan | undefined; readonly after: VipPlan | undefined }>();
+  const inForce = (vip: Vip) => previous.vips.get(vip) ?? previous.lingering.get(vip);
+  for (const { key, after } of vips.changes(previous.vips)) {
+    const before = inForce(key);
+    dirty.set(key, { before, after: after ?? (answered.has(key) ? before : undefined) });
+  }
+  for (const { key } of answered.changes(previous.world.wire.answered)) {
+    if (previous.lingering.has(key) && !answered.has(key) && !vips.has(key))
+      dirty.set(key, { before: inForce(key), after: undefined });
+  }
   const entries = new Map<ForwardingKey, ForwardingEntry | undefined>();
-  for (const { key, before, after } of vips.changes(previous.vips)) {
-    vipEdits.push([key, after && true]);
+  for (const { before, after } of dirty.values()) {
     for (const entry of before?.entries ?? []) entries.set(forwardingKey(entry), undefined);
     for (const entry of after?.entries ?? []) entries.set(forwardingKey(entry), entry);
   }
   const before = previous.forwarding;
-  const bounces = planBounces(world, previous);
-  return {
-    bounces,
-    vips: before.vips.with(vipEdits),
+  const interfaces =
+    vips === previous.vips ? before.announcingInterfaces : announcingInterfaces(before.announcingInterfaces, vips);
+  const forwarding: ForwardingPlan = {
+    vips: before.vips.with(Array.from(dirty, ([vip, { after }]) => [vip, after && true] as const)),
     entries: before.entries.with(entries),
-    announcingInterfaces:
-      vips === previous.vips ? before.announcingInterfaces : announcingInterfaces(before.announcingInterfaces, vips),
+    announcingInterfaces: interfaces,
+    bounces: planBounces(world, previous),
   };
+  const lingering = previous.lingering.with(
+    Array.from(dirty, ([vip, { after }]) => [vip, vips.has(vip) ? undefined : after] as const),
+  );
+  return { forwarding: sameForwarding(before, forwarding) ? before : forwarding, lingering };
+}
+
+/** The actuator compares plans by identity. */
+function sameForwarding(a: ForwardingPlan, b: ForwardingPlan): boolean {
+  return (
+    a.vips === b.vips &&
+    a.entries === b.entries &&
+    a.announcingInterfaces === b.announcingInterfaces &&
+    a.bounces === b.bounces
+  );
 }
 
 /** For the drain time after a VIP moved here, segments of connections that are unknown here go to its last holder. */

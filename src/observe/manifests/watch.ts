@@ -1,14 +1,26 @@
-import { readFile } from 'node:fs/promises';
 import { relative } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { watch } from 'chokidar';
-import { readDocuments } from './documents.ts';
-import { Folder, type FolderChange } from './folder.ts';
+import type { ObjectChange } from '../objects.ts';
+import { readFileText, unreadable } from './file.ts';
+import { Folder } from './folder.ts';
+import { fileProblem, formatManifestProblem, type ManifestProblem } from './problem.ts';
+import { isHidden, isManifest, listManifests, readText, type Signature, signatureAt } from './scan.ts';
 
-/** An editor that renames its file into place deletes the old one a moment before. */
-const DELETE_GRACE_MS = 500;
+/** A writer that truncates a file fills it within this time, as a rule. */
+const SETTLE_MS = 8;
+/** chokidar swallows a second event within 50 ms, so what was read is looked at once more. */
+const RECHECK_MS = 60;
+/** Events get lost (network file systems, exhausted inotify watches, links that change their aim). */
+const SCAN_INTERVAL_MS = 2000;
+/** A scan of many files takes at most this share of the time. */
+const SCAN_SHARE = 0.02;
 
-const isManifest = (path: string) => /\.(?:ya?ml|json)$/.test(path);
-const isHidden = (path: string) => /(?:^|\/)\.[^/]/.test(path);
+export interface FolderChange {
+  readonly changes: readonly ObjectChange[];
+  /** All there are now, one line each. */
+  readonly problems: readonly string[];
+}
 
 export interface ManifestListener {
   readonly onChange: (change: FolderChange) => void;
@@ -16,56 +28,158 @@ export interface ManifestListener {
   readonly onSynced: () => void;
 }
 
-/** Watches a folder of YAML and its sub-folders until the signal aborts. Hidden files and folders are passed over. */
+/**
+ * Follows a folder of YAML and its sub-folders until the signal aborts. What the files say is read from the files
+ * alone: events and periodic scans only tell when to look. A folder that is gone leaves everything in force.
+ */
 export function watchManifests(folder: string, listener: ManifestListener, signal: AbortSignal): void {
-  const state = new Folder();
-  const deletions = new Map<string, NodeJS.Timeout>();
-  const latest = new Map<string, number>();
-  let reading = 0;
-  let scanned = false;
-  const nameOf = (path: string) => relative(folder, path);
+  const watcher = new FolderWatcher(folder, listener);
+  signal.addEventListener('abort', () => void watcher.close(), { once: true });
+  void watcher.run(signal);
+}
 
-  const settle = () => {
-    if (!scanned || reading > 0) return;
-    scanned = false;
-    listener.onSynced();
-  };
-  const read = async (path: string) => {
-    clearTimeout(deletions.get(path));
-    const turn = (latest.get(path) ?? 0) + 1;
-    latest.set(path, turn);
-    reading++;
-    try {
-      const text = await readFile(path, 'utf8');
-      // A later reading of the same file may have overtaken this one.
-      if (latest.get(path) === turn) listener.onChange(state.update(nameOf(path), readDocuments(nameOf(path), text)));
-    } catch (error) {
-      const gone = (error as NodeJS.ErrnoException).code === 'ENOENT';
-      if (!gone) listener.onChange(state.unreadable(nameOf(path), (error as Error).message));
-    } finally {
-      reading--;
-      settle();
+class FolderWatcher {
+  readonly #root: string;
+  readonly #listener: ManifestListener;
+  readonly #folder = new Folder();
+  readonly #files = new Map<string, KnownFile>();
+  readonly #timers = new Map<string, NodeJS.Timeout>();
+  readonly #watcher;
+  #expiry: NodeJS.Timeout | undefined;
+  #rootProblem: ManifestProblem | undefined;
+  #told = '';
+  #closed = false;
+
+  constructor(root: string, listener: ManifestListener) {
+    this.#root = root;
+    this.#listener = listener;
+    this.#watcher = watch(root, {
+      ignoreInitial: true,
+      ignored: (path, stats) => isHidden(this.#nameOf(path)) || (stats?.isFile() === true && !isManifest(path)),
+    });
+    this.#watcher.on('all', (_event, path) => {
+      if (isManifest(this.#nameOf(path))) this.#look(path, SETTLE_MS);
+    });
+    // What events miss the scans find.
+    this.#watcher.on('error', () => undefined);
+  }
+
+  /** Scans now and then, the first time reading every file. */
+  async run(signal: AbortSignal): Promise<void> {
+    let synced = false;
+    while (!signal.aborted) {
+      const start = performance.now();
+      const complete = await this.#scan();
+      if (complete && !synced && !this.#closed) {
+        synced = true;
+        this.#listener.onSynced();
+      }
+      const pause = Math.max(SCAN_INTERVAL_MS, (performance.now() - start) / SCAN_SHARE);
+      await sleep(pause, undefined, { signal }).catch(() => undefined);
     }
-  };
-  const forget = (path: string) => {
-    const remove = () => listener.onChange(state.remove(nameOf(path)));
-    deletions.set(path, setTimeout(remove, DELETE_GRACE_MS));
-  };
+  }
 
-  const watcher = watch(folder, {
-    ignored: (path, stats) => isHidden(nameOf(path)) || (stats?.isFile() === true && !isManifest(path)),
-    alwaysStat: true,
-  });
-  watcher.on('add', (path) => void read(path));
-  watcher.on('change', (path) => void read(path));
-  watcher.on('unlink', forget);
-  watcher.on('error', (error) => listener.onChange(state.unreadable('.', (error as Error).message)));
-  watcher.on('ready', () => {
-    scanned = true;
-    settle();
-  });
-  signal.addEventListener('abort', () => {
-    for (const timer of deletions.values()) clearTimeout(timer);
-    void watcher.close();
-  });
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    clearTimeout(this.#expiry);
+    await this.#watcher.close();
+  }
+
+  #nameOf(path: string): string {
+    return relative(this.#root, path);
+  }
+
+  /** Looks at every file. @returns whether the folder could be read. */
+  async #scan(): Promise<boolean> {
+    let paths: readonly string[];
+    try {
+      paths = await listManifests(this.#root);
+      this.#rootProblem = undefined;
+    } catch (error) {
+      const why = `cannot be read (${(error as Error).message})`;
+      this.#rootProblem = fileProblem(this.#root, why, 'give it back; until then its objects stay in force');
+      this.#tell([]);
+      return false;
+    }
+    for (const path of new Set([...paths, ...this.#files.keys()])) await this.#examine(path);
+    this.#tell([]);
+    return true;
+  }
+
+  #look(path: string, delay: number): void {
+    if (this.#closed || this.#timers.has(path)) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(path);
+      void this.#examine(path);
+    }, delay);
+    this.#timers.set(path, timer);
+  }
+
+  /** Reads the file if it is not as it was last read; one reading of a file at a time. */
+  async #examine(path: string): Promise<void> {
+    const file = this.#files.get(path) ?? { signature: undefined, readings: undefined, busy: false };
+    if (this.#closed || file.busy) return this.#look(path, RECHECK_MS);
+    this.#files.set(path, file);
+    file.busy = true;
+    try {
+      const signature = await signatureAt(path);
+      if (signature === undefined || signature !== file.signature) await this.#read(path, file);
+    } finally {
+      file.busy = false;
+    }
+  }
+
+  async #read(path: string, file: KnownFile): Promise<void> {
+    const result = await readText(path);
+    if (this.#closed) return;
+    const name = this.#nameOf(path);
+    const now = performance.now();
+    switch (result.kind) {
+      case 'text': {
+        const contents = readFileText(name, result.text, file.readings);
+        file.signature = result.signature;
+        file.readings = contents.readings;
+        this.#tell(this.#folder.update(name, contents, now));
+        this.#look(path, RECHECK_MS);
+        return;
+      }
+      case 'unreadable':
+        file.signature = undefined;
+        this.#tell(this.#folder.update(name, unreadable(name, result.why), now));
+        return;
+      case 'gone':
+        // With the folder itself gone nobody has deleted anything.
+        if ((await signatureAt(this.#root)) === undefined) return;
+        this.#files.delete(path);
+        this.#tell(this.#folder.remove(name, now));
+    }
+  }
+
+  #tell(changes: readonly ObjectChange[]): void {
+    if (this.#closed) return;
+    const problems = this.#folder.problems().map(formatManifestProblem);
+    if (this.#rootProblem !== undefined) problems.unshift(formatManifestProblem(this.#rootProblem));
+    const told = problems.join('\n');
+    if (changes.length > 0 || told !== this.#told) {
+      this.#told = told;
+      this.#listener.onChange({ changes, problems });
+    }
+    this.#scheduleExpiry();
+  }
+
+  #scheduleExpiry(): void {
+    clearTimeout(this.#expiry);
+    const next = this.#folder.nextExpiry();
+    if (next === undefined) return;
+    const expire = () => this.#tell(this.#folder.expire(performance.now()));
+    this.#expiry = setTimeout(expire, Math.max(1, next - performance.now()));
+  }
+}
+
+interface KnownFile {
+  /** As it was last read. */
+  signature: Signature | undefined;
+  readings: ReturnType<typeof readFileText>['readings'] | undefined;
+  busy: boolean;
 }

@@ -1,0 +1,159 @@
+import type { MonotonicNs } from '../../net/clock.ts';
+import { formatRange, rangeSize } from '../../net/prefix.ts';
+import { rendezvousOrder } from '../../net/rendezvous.ts';
+import { type Condition, condition } from '../api/conditions.ts';
+import type { Plan } from '../decide/plan.ts';
+import type { RoutePlan } from '../decide/route-plan.ts';
+import { darkReasons, routeStatus } from '../decide/route-status.ts';
+import type { VipPlan } from '../decide/vip-plan.ts';
+import type { PoolView, RouteView, StatusDocument, VipView } from './status-document.ts';
+
+export interface StatusContext {
+  readonly version: string;
+  readonly source: { readonly kind: 'manifests' | 'kubernetes'; readonly detail: string };
+  /** RFC 3339 of a monotonic time. */
+  readonly timeOf: (at: MonotonicNs) => string;
+}
+
+/** The whole of what this node knows, for people. */
+export function statusDocument(plan: Plan, context: StatusContext): StatusDocument {
+  const { world } = plan;
+  const { source } = world;
+  const routes = [...plan.routes.values()].map((route) => routeView(route, plan)).sort(byNames);
+  return {
+    node: world.self,
+    version: context.version,
+    source: {
+      ...context.source,
+      synced: source.synced,
+      ...(source.staleSince === undefined ? {} : { staleSince: new Date(source.staleSince).toISOString() }),
+      problems: [...source.problems, ...invalidObjects(plan)],
+    },
+    routes,
+    vips: [...plan.vips.values()].map((vip) => vipView(vip, plan, context)).sort((a, b) => (a.vip < b.vip ? -1 : 1)),
+    pools: [...world.objects.pools.values()]
+      .map(({ meta }) => poolView(meta.name, plan))
+      .sort((a, b) => (a.name < b.name ? -1 : 1)),
+    members: [...world.wire.segments].flatMap(([segment, { members }]) =>
+      Array.from(members.values(), ({ node, alive, draining, witness }) => ({
+        node,
+        segment,
+        ...(alive === undefined ? {} : { alive }),
+        draining,
+        witness,
+      })),
+    ),
+    leases: [...world.wire.segments].flatMap(([segment, { lease }]) =>
+      lease === undefined ? [] : [{ segment, held: lease.held, voters: lease.voters }],
+    ),
+    forwarding: {
+      vips: plan.forwarding.vips.size,
+      entries: plan.forwarding.entries.size,
+      applied: world.forwarding.applied !== undefined && world.forwarding.problem === undefined,
+      ...(world.forwarding.problem === undefined ? {} : { problem: world.forwarding.problem }),
+    },
+    conditions: nodeConditions(plan),
+  };
+}
+
+function invalidObjects(plan: Plan): string[] {
+  return Array.from(plan.world.objects.invalid, ([id, { message }]) => `${id}: ${message}`);
+}
+
+function byNames(a: RouteView, b: RouteView): number {
+  return a.namespace < b.namespace ? -1 : a.namespace > b.namespace ? 1 : a.name < b.name ? -1 : 1;
+}
+
+function routeView(route: RoutePlan, plan: Plan): RouteView {
+  const { meta, trafficPolicy } = route.route;
+  const { conditions, announcements } = routeStatus(route, plan);
+  return {
+    namespace: meta.namespace,
+    name: meta.name,
+    addresses: route.addresses.assigned.map(({ vip }) => vip),
+    ports: route.ports.map(({ port, protocol }) => `${port}/${protocol}`),
+    backends: route.backends,
+    announcedBy: [...new Set(announcements.map(({ node }) => node))],
+    mode: announcements.length > 0 ? 'L2' : '-',
+    endpoints: String(route.endpointCount),
+    policy: trafficPolicy,
+    pool: [...new Set(route.addresses.assigned.map(({ pool }) => pool))].join(','),
+    conditions,
+  };
+}
+
+function vipView(vip: VipPlan, plan: Plan, context: StatusContext): VipView {
+  const { world } = plan;
+  const claim = world.wire.claims.get(vip.vip);
+  const holder = claim?.holder;
+  const name = vip.l2?.interface.name;
+  return {
+    vip: vip.vip,
+    routes: vip.routes,
+    mode: vip.l2 !== undefined ? 'L2' : vip.pool.bgp.length > 0 ? 'BGP' : 'None',
+    ...(name === undefined ? {} : { interface: name }),
+    ...(holder === undefined ? {} : { holder }),
+    epoch: claim?.epoch ?? 0,
+    fenced: claim?.fenced ?? false,
+    ...(claim === undefined || holder === undefined ? {} : { since: context.timeOf(claim.since) }),
+    why: holder === undefined ? darkReasons(vip.vip, world) : whyHere(vip, plan),
+    reasons: (world.wire.dark.get(vip.vip) ?? []).map(({ node, reason }) =>
+      node === undefined ? reason : `${node}: ${reason}`,
+    ),
+  };
+}
+
+/** This node's place in the VIP's order of succession, or why it has none. */
+function whyHere({ vip, l2 }: VipPlan, { world, segments }: Plan): string {
+  if (l2 === undefined) return '';
+  if (l2.eligibility.kind !== 'eligible') return `${world.self}: ${l2.eligibility.reason}`;
+  const members = (l2.interface.name === undefined ? undefined : segments.get(l2.interface.name))?.members ?? [];
+  const order = rendezvousOrder(
+    vip,
+    members.map(({ node }) => node),
+  );
+  const rank = order.indexOf(world.self);
+  return rank < 0 ? '' : `${world.self} is rank ${rank + 1} of ${order.length}`;
+}
+
+function poolView(name: string, plan: Plan): PoolView {
+  const pool = plan.world.objects.pools.get(name);
+  const ranges = pool?.ranges ?? [];
+  const refused = plan.pools.refused.get(name);
+  const used = [...plan.allocation.routes.values()]
+    .flatMap(({ assigned }) => assigned)
+    .filter((address) => address.pool === name);
+  return {
+    name,
+    total: String(ranges.reduce((sum, range) => sum + rangeSize(range), 0n)),
+    used: new Set(used.map(({ vip }) => vip)).size,
+    autoAssign: pool?.autoAssign ?? false,
+    conditions: [
+      refused === undefined
+        ? condition('Accepted', 'True', 'Accepted', ranges.map(formatRange).join(', '))
+        : condition('Accepted', 'False', 'Overlap', refused),
+    ],
+  };
+}
+
+function nodeConditions(plan: Plan): Condition[] {
+  const found: Condition[] = [];
+  for (const [segment, state] of plan.world.wire.segments) {
+    if (state.blocked.length > 0) {
+      const message = `on ${segment} ${state.blocked.join(', ')} answer ARP or NDP but none of our heartbeats: allow the heartbeat port (UDP) in firewalls`;
+      found.push(condition('HeartbeatsBlocked', 'True', 'NoDatagrams', message));
+    }
+    if (state.keyRefusedBy.length > 0) {
+      const message = `${state.keyRefusedBy.join(', ')} ${state.keyRefusedBy.length === 1 ? 'does' : 'do'} not accept our key: give every node the same key file`;
+      found.push(condition('KeyRefused', 'True', 'OtherKey', message));
+    }
+    if (state.failure !== undefined)
+      found.push(condition('SegmentFailed', 'True', 'SocketsNotOpened', `${segment}: ${state.failure}`));
+  }
+  const unfenced = [...plan.world.wire.answered].filter(([, { fenced }]) => !fenced).map(([vip]) => vip);
+  if (unfenced.length > 0) {
+    const message = `${unfenced.join(', ')} ${unfenced.length === 1 ? 'is' : 'are'} answered without the confirmation of a majority of the speakers`;
+    found.push(condition('Unfenced', 'True', 'NoMajority', message));
+  }
+  return found;
+}
