@@ -27,6 +27,8 @@ export class Folder {
   readonly #problems = new Map<string, readonly ManifestProblem[]>();
   /** Files by the objects that they give. */
   readonly #givers = new Map<string, Set<string>>();
+  /** Files of which some object is leaving. */
+  readonly #leaving = new Set<string>();
   readonly #contested = new Set<string>();
   readonly #inForce = new Map<string, { readonly object: KnownObject; readonly file: string }>();
 
@@ -50,7 +52,8 @@ export class Folder {
   /** Lets go what has been leaving for the whole grace. */
   expire(now: number): ObjectChange[] {
     const changes: ObjectChange[] = [];
-    for (const [file, given] of this.#files) {
+    for (const file of this.#leaving) {
+      const given = this.#given(file);
       const staying = new Map([...given].filter(([, { leaves }]) => leaves === undefined || leaves > now));
       if (staying.size < given.size) changes.push(...this.#replace(file, staying));
     }
@@ -60,8 +63,8 @@ export class Folder {
   /** When `expire` has something to do next; undefined while nothing is leaving. */
   nextExpiry(): number | undefined {
     let next: number | undefined;
-    for (const given of this.#files.values())
-      for (const { leaves } of given.values())
+    for (const file of this.#leaving)
+      for (const { leaves } of this.#given(file).values())
         if (leaves !== undefined && (next === undefined || leaves < next)) next = leaves;
     return next;
   }
@@ -79,6 +82,8 @@ export class Folder {
   #replace(file: string, given: GivenById): ObjectChange[] {
     const before = this.#given(file);
     setOrDelete(this.#files, file, given, given.size > 0);
+    if ([...given.values()].some(({ leaves }) => leaves !== undefined)) this.#leaving.add(file);
+    else this.#leaving.delete(file);
     const changes: ObjectChange[] = [];
     for (const id of new Set([...before.keys(), ...given.keys()])) {
       const givers = this.#givers.get(id) ?? new Set();

@@ -9,6 +9,7 @@ const START = /^---(?:\s|$)/;
 const END = /^\.\.\.(?:\s|$)/;
 /** What may precede the `---` of its document: directives, comments, nothing. */
 const PREAMBLE = /^(?:%|\s*(?:#|$))/;
+const BARE_MARKER = /^(?:---|\.\.\.)\s*(?:#|$)/;
 
 /**
  * Divides a file into its documents without parsing it. `---` and `...` at the beginning of a line are markers
@@ -19,7 +20,8 @@ export function splitDocuments(text: string): DocumentText[] {
   let lines: string[] = [];
   let first = 1;
   const close = (next: number) => {
-    if (lines.some((line) => !PREAMBLE.test(line))) documents.push({ text: lines.join('\n'), line: first });
+    if (lines.some((line) => !PREAMBLE.test(line) && !BARE_MARKER.test(line)))
+      documents.push({ text: lines.join('\n'), line: first });
     lines = [];
     first = next;
   };

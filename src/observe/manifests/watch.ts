@@ -14,7 +14,9 @@ const RECHECK_MS = 60;
 /** Events get lost (network file systems, exhausted inotify watches, links that change their aim). */
 const SCAN_INTERVAL_MS = 2000;
 /** A scan of many files takes at most this share of the time. */
-const SCAN_SHARE = 0.02;
+const SCAN_SHARE = 0.1;
+/** Files that a scan looks at together. */
+const BATCH = 64;
 
 export interface FolderChange {
   readonly changes: readonly ObjectChange[];
@@ -32,10 +34,15 @@ export interface ManifestListener {
  * Follows a folder of YAML and its sub-folders until the signal aborts. What the files say is read from the files
  * alone: events and periodic scans only tell when to look. A folder that is gone leaves everything in force.
  */
-export function watchManifests(folder: string, listener: ManifestListener, signal: AbortSignal): void {
+export function watchManifests(
+  folder: string,
+  listener: ManifestListener,
+  signal: AbortSignal,
+  scanIntervalMs = SCAN_INTERVAL_MS,
+): void {
   const watcher = new FolderWatcher(folder, listener);
   signal.addEventListener('abort', () => void watcher.close(), { once: true });
-  void watcher.run(signal);
+  void watcher.run(signal, scanIntervalMs);
 }
 
 class FolderWatcher {
@@ -65,7 +72,7 @@ class FolderWatcher {
   }
 
   /** Scans now and then, the first time reading every file. */
-  async run(signal: AbortSignal): Promise<void> {
+  async run(signal: AbortSignal, scanIntervalMs: number): Promise<void> {
     let synced = false;
     while (!signal.aborted) {
       const start = performance.now();
@@ -74,7 +81,7 @@ class FolderWatcher {
         synced = true;
         this.#listener.onSynced();
       }
-      const pause = Math.max(SCAN_INTERVAL_MS, (performance.now() - start) / SCAN_SHARE);
+      const pause = Math.max(scanIntervalMs, (performance.now() - start) / SCAN_SHARE);
       await sleep(pause, undefined, { signal }).catch(() => undefined);
     }
   }
@@ -102,7 +109,10 @@ class FolderWatcher {
       this.#tell([]);
       return false;
     }
-    for (const path of new Set([...paths, ...this.#files.keys()])) await this.#examine(path);
+    const all = [...new Set([...paths, ...this.#files.keys()])];
+    for (let i = 0; i < all.length; i += BATCH) {
+      await Promise.all(all.slice(i, i + BATCH).map((path) => this.#examine(path)));
+    }
     this.#tell([]);
     return true;
   }
@@ -119,7 +129,10 @@ class FolderWatcher {
   /** Reads the file if it is not as it was last read; one reading of a file at a time. */
   async #examine(path: string): Promise<void> {
     const file = this.#files.get(path) ?? { signature: undefined, readings: undefined, busy: false };
-    if (this.#closed || file.busy) return this.#look(path, RECHECK_MS);
+    if (file.busy) {
+      this.#look(path, RECHECK_MS);
+      return;
+    }
     this.#files.set(path, file);
     file.busy = true;
     try {
@@ -149,8 +162,7 @@ class FolderWatcher {
         this.#tell(this.#folder.update(name, unreadable(name, result.why), now));
         return;
       case 'gone':
-        // With the folder itself gone nobody has deleted anything.
-        if ((await signatureAt(this.#root)) === undefined) return;
+        if (!(await this.#rootIsThere())) return;
         this.#files.delete(path);
         this.#tell(this.#folder.remove(name, now));
     }
@@ -172,8 +184,16 @@ class FolderWatcher {
     clearTimeout(this.#expiry);
     const next = this.#folder.nextExpiry();
     if (next === undefined) return;
-    const expire = () => this.#tell(this.#folder.expire(performance.now()));
-    this.#expiry = setTimeout(expire, Math.max(1, next - performance.now()));
+    this.#expiry = setTimeout(() => void this.#expire(), Math.max(1, next - performance.now()));
+  }
+
+  async #expire(): Promise<void> {
+    if (await this.#rootIsThere()) this.#tell(this.#folder.expire(performance.now()));
+  }
+
+  /** While the folder itself is gone nobody has deleted a file. */
+  async #rootIsThere(): Promise<boolean> {
+    return (await signatureAt(this.#root)) !== undefined;
   }
 }
 
