@@ -1,0 +1,369 @@
+import { type MonotonicNs, monotonicClock, NS_PER_MS } from '../net/clock.ts';
+import { formatProblem, ok, type Result } from '../net/result.ts';
+import { createForwarding, type Forwarding, type ForwardingReport } from './act/forwarding/forwarding.ts';
+import { readConntrackUse } from './act/forwarding/readings.ts';
+import { loadMemory, MemoryWriter } from './act/memory.ts';
+import type { Config } from './config.ts';
+import { type Plan, plan } from './decide/plan.ts';
+import { readKeys } from './keys.ts';
+import { parseCommand } from './observability/commands.ts';
+import { serveControlSocket } from './observability/control-socket.ts';
+import { serveHttp } from './observability/http.ts';
+import type { Logger } from './observability/log.ts';
+import { createMetrics, type Metrics } from './observability/metrics.ts';
+import { statusPage } from './observability/page.ts';
+import { statusDocument } from './observability/status.ts';
+import { watchLinks } from './observe/links.ts';
+import { watchManifests } from './observe/manifests/watch.ts';
+import { VERSION } from './version.ts';
+import { WireClient } from './wire/client.ts';
+import type { FromWire } from './wire/protocol.ts';
+import { emptyWorld } from './world/empty.ts';
+import { Loop } from './world/loop.ts';
+import { reduce, type WorldEvent } from './world/reduce.ts';
+import type { World } from './world/types.ts';
+
+export interface DaemonHooks {
+  /** The worker ended or a bug showed: the process must go, the kernel's table stays. */
+  readonly onFatal: (reason: string) => void;
+  readonly workerFile: URL;
+}
+
+export interface Daemon {
+  /** Hands the leadership over, leaves the kernel's table and ends within `within` milliseconds. */
+  stop(within: number): Promise<void>;
+}
+
+const STRANGER_RETRY_MS = 300_000;
+
+/** The only place that wires: sources into the loop, the loop into the plan, the plan into the actuators. */
+export async function startDaemon(config: Config, log: Logger, hooks: DaemonHooks): Promise<Result<Daemon>> {
+  const keys = await readKeys(config.keyFiles);
+  if (keys.problem !== undefined) return keys;
+  const ending = new AbortController();
+  const { memory, problem } = await loadMemory(config.stateDir);
+  if (problem !== undefined) log.warn({}, problem);
+  const metrics = createMetrics();
+  metrics.buildInfo.set({ version: VERSION }, 1);
+
+  const running = new RunningDaemon(config, log, metrics, memory);
+  const listeners = new Set<() => void>();
+  const source = { kind: 'manifests' as const, detail: config.manifests ?? '' };
+  const control = await serveControlSocket(
+    config.socket,
+    {
+      status: () => statusDocument(running.plan, { version: VERSION, source, timeOf }),
+      onChange(listener, signal) {
+        listeners.add(listener);
+        signal.addEventListener('abort', () => listeners.delete(listener));
+      },
+      commands: {
+        drain: (body) => running.drain(true, body),
+        undrain: (body) => running.drain(false, body),
+        rebalance: (body) => running.command('rebalance', body),
+        'hand-over': (body) => running.command('handOver', body),
+      },
+    },
+    ending.signal,
+  );
+  if (control.problem !== undefined) return control;
+  running.onPlanned(() => {
+    for (const listener of listeners) listener();
+  });
+
+  if (config.metrics !== undefined) {
+    const served = await serveHttp(
+      config.metrics,
+      {
+        registry: metrics.registry,
+        unhealthy: () => undefined,
+        unready: () => (running.ready ? undefined : 'waiting for the first objects and links'),
+        refresh: () => running.refreshMetrics(),
+        plan: () => statusDocument(running.plan, { version: VERSION, source, timeOf }),
+        page: () => statusPage(statusDocument(running.plan, { version: VERSION, source, timeOf })),
+      },
+      ending.signal,
+    );
+    if (served.problem !== undefined) {
+      ending.abort();
+      return served;
+    }
+  }
+
+  const wire = new WireClient(
+    {
+      workerFile: hooks.workerFile,
+      self: config.node,
+      cluster: config.clusterId,
+      profile: config.profile,
+      witness: config.witness,
+      heartbeatPort: config.heartbeatPort,
+      keys: keys.ok,
+    },
+    {
+      onMessage: (message) => running.onWire(message),
+      onExit: (reason) => hooks.onFatal(`the wire worker ended: ${reason}`),
+    },
+  );
+  const forwarding = createForwarding({
+    onReport: (report) => running.onForwarding(report),
+    onDrift(drift) {
+      metrics.forwardingRepairs.inc();
+      log.warn({}, `the nftables table was not as it was left, repairing: ${formatProblem(drift)}`);
+    },
+    onProblem: (trouble) => log.warn({}, formatProblem(trouble)),
+  });
+  running.attach(wire, forwarding);
+
+  const links = watchLinks((found) => running.dispatch({ type: 'links', links: found }));
+  if (links.problem !== undefined) {
+    ending.abort();
+    await wire.leave(AbortSignal.timeout(0));
+    await forwarding[Symbol.asyncDispose]();
+    return links;
+  }
+  if (config.manifests !== undefined) {
+    watchManifests(
+      config.manifests,
+      {
+        onChange({ changes, problems }) {
+          running.onProblems(problems);
+          if (changes.length > 0) running.dispatch({ type: 'objects', changes });
+        },
+        onSynced: () => running.dispatch({ type: 'source', source: { synced: true } }),
+      },
+      ending.signal,
+    );
+  }
+  log.info({ node: config.node, version: VERSION, source: source.detail }, 'signpost runs');
+
+  return ok({
+    async stop(within: number) {
+      log.info({}, 'handing over and ending; the nftables table stays');
+      await wire.leave(AbortSignal.timeout(within));
+      links.ok[Symbol.dispose]();
+      ending.abort();
+      await running.close();
+      await forwarding[Symbol.asyncDispose]();
+    },
+  });
+}
+
+/** What changes while the daemon runs. */
+class RunningDaemon {
+  readonly #config: Config;
+  readonly #log: Logger;
+  readonly #metrics: Metrics;
+  readonly #memory: MemoryWriter;
+  readonly #loop: Loop<World, WorldEvent>;
+  readonly #plannedListeners: (() => void)[] = [];
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #suspectedAt = new Map<string, number>();
+  #plan: Plan;
+  #wire: WireClient | undefined;
+  #forwarding: Forwarding | undefined;
+  #problems = new Set<string>();
+  #ready = false;
+
+  constructor(config: Config, log: Logger, metrics: Metrics, memory: World['memory']) {
+    this.#config = config;
+    this.#log = log;
+    this.#metrics = metrics;
+    this.#memory = new MemoryWriter(config.stateDir, (problem) => log.warn({}, problem));
+    const world = emptyWorld({
+      self: config.node,
+      witness: config.witness,
+      interfaces: config.interfaces,
+      peers: new Map(config.peers.map(({ node, addresses }) => [node, addresses])),
+      pinByClaims: config.manifests !== undefined,
+      memory,
+    });
+    this.#plan = plan(world);
+    this.#loop = new Loop({
+      initial: world,
+      reduce,
+      onChange: (next) => this.#act(next),
+      defer: (callback) => void setImmediate(callback),
+    });
+  }
+
+  get plan(): Plan {
+    return this.#plan;
+  }
+
+  get ready(): boolean {
+    return this.#ready;
+  }
+
+  readonly dispatch = (event: WorldEvent): void => this.#loop.dispatch(event);
+
+  attach(wire: WireClient, forwarding: Forwarding): void {
+    this.#wire = wire;
+    this.#forwarding = forwarding;
+  }
+
+  onPlanned(listener: () => void): void {
+    this.#plannedListeners.push(listener);
+  }
+
+  onProblems(problems: readonly string[]): void {
+    for (const problem of problems) if (!this.#problems.has(problem)) this.#log.warn({}, problem);
+    this.#problems = new Set(problems);
+    this.#metrics.sourceProblems.set(problems.length);
+    this.dispatch({ type: 'source', source: { problems } });
+  }
+
+  onForwarding({ applied, problem }: ForwardingReport): void {
+    if (problem !== undefined) {
+      this.#metrics.applyFailures.inc({ actuator: 'forwarding' });
+      this.#log.warn({}, `the nftables rules could not be installed: ${formatProblem(problem)}`);
+    }
+    this.dispatch({ type: 'forwarding', forwarding: { applied, problem: problem && formatProblem(problem) } });
+  }
+
+  onWire(message: FromWire): void {
+    if (message.type === 'log') {
+      this.#log[message.level](message.fields, message.message);
+      return;
+    }
+    this.#observeWire(message);
+    this.dispatch({ type: 'wire', message });
+  }
+
+  drain(draining: boolean, body: Readonly<Record<string, unknown>>) {
+    this.dispatch({ type: 'draining', draining });
+    return this.command(draining ? 'drain' : 'undrain', body);
+  }
+
+  command(type: 'drain' | 'undrain' | 'rebalance' | 'handOver', body: Readonly<Record<string, unknown>>) {
+    const command = parseCommand(type, body);
+    if (command.problem !== undefined)
+      return Promise.resolve({ status: 400, body: { message: formatProblem(command.problem) } });
+    this.#log.info(command.ok, `asked to ${type}`);
+    this.#wire?.command(command.ok);
+    return Promise.resolve({ status: 202, body: { accepted: true } });
+  }
+
+  refreshMetrics(): void {
+    const metrics = this.#metrics;
+    const { world } = this.#plan;
+    for (const [kind, value] of Object.entries(this.#wire?.counters() ?? {})) metrics.wire.set({ kind }, value);
+    const answered = [...world.wire.answered.values()];
+    metrics.vipsAnswered.set({ fenced: 'true' }, answered.filter(({ fenced }) => fenced).length);
+    metrics.vipsAnswered.set({ fenced: 'false' }, answered.filter(({ fenced }) => !fenced).length);
+    metrics.forwardingEntries.set(world.forwarding.applied?.entries.size ?? 0);
+    for (const [segment, { lease, members }] of world.wire.segments) {
+      metrics.leaseHeld.set({ segment }, lease?.held === true ? 1 : 0);
+      metrics.membersAlive.set({ segment }, [...members.values()].filter(({ alive }) => alive !== false).length);
+    }
+    void readConntrackUse().then((use) => use && metrics.conntrackUsed.set(use.entries / use.limit));
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearTimeout(timer);
+    await this.#memory[Symbol.asyncDispose]();
+  }
+
+  #act(world: World): void {
+    const before = this.#plan;
+    const started = monotonicClock.now();
+    this.#plan = plan(world, before);
+    this.#metrics.planSeconds.observe((monotonicClock.now() - started) / 1e9);
+    this.#logTransitions(before, this.#plan);
+    for (const listener of this.#plannedListeners) listener();
+    // Until everything that was there at the start is known, what an earlier run left in the kernel stays as it is.
+    if (!world.source.synced || world.links.byIndex.size === 0) return;
+    this.#ready = true;
+    if (this.#plan.forwarding !== before.forwarding || world.forwarding.applied === undefined) this.#applyForwarding();
+    this.#wire?.setSegments(this.#plan.segments);
+    this.#wire?.setVips(this.#plan.l2);
+    this.#memory.set(this.#plan.allocation.routes);
+    this.#scheduleExpiries(before.world, world);
+  }
+
+  #applyForwarding(): void {
+    const end = this.#metrics.applySeconds.startTimer({ actuator: 'forwarding' });
+    void this.#forwarding?.apply(this.#plan.forwarding).then(() => end());
+  }
+
+  /** What must end by itself: the bounce after a move, the quarantine of an address. */
+  #scheduleExpiries(before: World, world: World): void {
+    for (const { key: vip, after } of world.wire.arrivals.changes(before.wire.arrivals)) {
+      if (after !== undefined)
+        this.#later(this.#config.drainSeconds * 1000, { type: 'settled', vip, epoch: after.epoch });
+    }
+    for (const { key: vip, after } of world.wire.conflicts.changes(before.wire.conflicts)) {
+      if (after !== undefined) this.#later(STRANGER_RETRY_MS, { type: 'conflictExpired', vip });
+    }
+  }
+
+  #later(milliseconds: number, event: WorldEvent): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.dispatch(event);
+    }, milliseconds);
+    this.#timers.add(timer);
+  }
+
+  #logTransitions(before: Plan, after: Plan): void {
+    for (const { key, after: now } of after.allocation.routes.changes(before.allocation.routes)) {
+      if (now === undefined) this.#log.info({ route: key }, 'route is gone');
+      else if (now.failure !== undefined)
+        this.#log.warn({ route: key, reason: now.failure.reason }, now.failure.message);
+      else this.#log.info({ route: key, addresses: now.assigned.map(({ vip }) => vip) }, 'route has its addresses');
+    }
+  }
+
+  #observeWire(message: FromWire): void {
+    const metrics = this.#metrics;
+    if (message.type === 'answering') {
+      metrics.moves.inc({ cause: message.cause });
+      const { vip, epoch, fenced, cause, previous } = message;
+      this.#log.info({ vip, epoch, fenced, cause, previous }, 'answering for the VIP');
+      const since = previous === undefined ? undefined : this.#suspectedAt.get(previous);
+      if (since !== undefined) metrics.takeSeconds.observe((monotonicClock.now() - since) / 1e9);
+    } else if (message.type === 'stopped') {
+      this.#log.info({ vip: message.vip, cause: message.cause }, 'no longer answering for the VIP');
+    } else if (message.type === 'segmentFailed') {
+      this.#log.warn({ segment: message.segment }, message.message);
+    } else if (message.type === 'report') {
+      this.#observeReport(message.report);
+    }
+  }
+
+  #observeReport(report: Extract<FromWire, { type: 'report' }>['report']): void {
+    const metrics = this.#metrics;
+    switch (report.kind) {
+      case 'roundTrip':
+        metrics.leaseRoundTrip.observe(report.nanoseconds / 1e9);
+        return;
+      case 'suspected':
+        metrics.suspicions.inc({ node: report.node });
+        this.#suspectedAt.set(report.node, monotonicClock.now());
+        this.#log.warn({ node: report.node }, 'member suspected');
+        return;
+      case 'certified':
+        this.#log.warn({ node: report.node }, 'member voted void');
+        return;
+      case 'conflicted':
+        metrics.conflicts.inc();
+        this.#log.warn(
+          { vip: report.vip, mac: report.mac, defended: report.defended },
+          'a host that is no member answers for the VIP',
+        );
+        return;
+      case 'claim':
+      case 'dark':
+      case 'lease':
+      case 'member':
+      case 'moved':
+      case 'heartbeatsBlocked':
+        return;
+    }
+  }
+}
+
+/** RFC 3339 of a monotonic time. */
+function timeOf(at: MonotonicNs): string {
+  return new Date(Date.now() - (monotonicClock.now() - at) / NS_PER_MS).toISOString();
+}
