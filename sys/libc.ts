@@ -15,6 +15,11 @@ export const libc = {
     address: Uint8Array,
     length: number,
   ) => number,
+  connect: library.func('int connect(int fd, const void *address, uint32_t length)') as (
+    fd: number,
+    address: Uint8Array,
+    length: number,
+  ) => number,
   listen: library.func('int listen(int fd, int backlog)') as (fd: number, backlog: number) => number,
   setsockopt: library.func('int setsockopt(int fd, int level, int name, const void *value, uint32_t length)') as (
     fd: number,
@@ -35,6 +40,7 @@ export const libc = {
     length: number,
     flags: number,
   ) => number,
+  if_nametoindex: library.func('unsigned int if_nametoindex(const char *name)') as (name: string) => number,
   close: library.func('int close(int fd)') as (fd: number) => number,
 };
 
@@ -49,6 +55,13 @@ export const SOCK_RAW = 3;
 export const SOCK_NONBLOCK = 0o4000;
 export const SOCK_CLOEXEC = 0o2000000;
 export const SOL_SOCKET = 1;
+export const IPPROTO_IP = 0;
+export const IPPROTO_IPV6 = 41;
+export const IP_TOS = 1;
+export const IP_TTL = 2;
+export const IPV6_UNICAST_HOPS = 16;
+export const IPV6_V6ONLY = 26;
+export const IPV6_TCLASS = 67;
 export const SO_REUSEADDR = 2;
 export const SO_RCVBUF = 8;
 export const SO_BINDTODEVICE = 25;

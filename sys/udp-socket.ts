@@ -1,0 +1,137 @@
+import { type Ip, type IpFamily, isLinkLocal, isV4 } from '../net/ip.ts';
+import { type Failure, ok, problem, type Result } from '../net/result.ts';
+import { attachFilter, type Instruction } from './bpf.ts';
+import { callFailed } from './errno.ts';
+import {
+  AF_INET,
+  AF_INET6,
+  IP_TOS,
+  IP_TTL,
+  IPPROTO_IP,
+  IPPROTO_IPV6,
+  IPV6_TCLASS,
+  IPV6_UNICAST_HOPS,
+  IPV6_V6ONLY,
+  libc,
+  MSG_DONTWAIT,
+  SO_BINDTODEVICE,
+  SOCK_CLOEXEC,
+  SOCK_DGRAM,
+  SOCK_NONBLOCK,
+  SOL_SOCKET,
+} from './libc.ts';
+import { interfaceIndex, socketAddress } from './socket-address.ts';
+
+/** DSCP CS6, network control (RFC 4594 section 3.2). */
+const NETWORK_CONTROL = 0xc0;
+
+/** `SKF_NET_OFF`: the network header, wherever the socket's own data begins. */
+const NETWORK_HEADER = 0xfff00000;
+const TTL_OFFSET = { IPv4: 8, IPv6: 7 } as const;
+
+/** IP_MINTTL does not filter UDP: a program that drops every other TTL or hop limit does. */
+function onlyTtl(family: IpFamily, ttl: number): Instruction[] {
+  return [
+    [0x30, 0, 0, NETWORK_HEADER + TTL_OFFSET[family]],
+    [0x15, 0, 1, ttl],
+    [0x06, 0, 0, 0x40000],
+    [0x06, 0, 0, 0],
+  ];
+}
+
+export interface ReceiveOptions {
+  readonly family: IpFamily;
+  readonly port: number;
+  /** The only TTL or hop limit that packets may arrive with; absent: any. */
+  readonly ttl?: number;
+}
+
+/** A descriptor bound to every address of one family, for `dgram`'s `bind({ fd })`; the caller closes it. */
+export function openUdpReceiver({ family, port, ttl }: ReceiveOptions): Result<number> {
+  const opened = open(family);
+  if (opened.problem !== undefined) return opened;
+  const fd = opened.ok;
+  if (ttl !== undefined && !attachFilter(fd, onlyTtl(family, ttl))) return failed(fd, 'setsockopt(SO_ATTACH_FILTER)');
+  if (family === 'IPv6' && !setInteger(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)) return failed(fd, 'setsockopt(IPV6_V6ONLY)');
+  const any = socketAddress((family === 'IPv4' ? '0.0.0.0' : '::') as Ip, port);
+  if (libc.bind(fd, any, any.length) < 0) return failed(fd, `bind(UDP port ${port})`);
+  return ok(fd);
+}
+
+export interface SendOptions {
+  readonly remote: Ip;
+  readonly remotePort: number;
+  readonly local?: Ip;
+  readonly localPort: number;
+  /** To bind to; needed for link-local addresses. */
+  readonly interface?: string;
+  readonly ttl: number;
+}
+
+/** A connected UDP socket that only sends, without the event loop. */
+export class UdpSender implements Disposable {
+  #fd: number | undefined;
+
+  private constructor(fd: number) {
+    this.#fd = fd;
+  }
+
+  static open(options: SendOptions): Result<UdpSender> {
+    const { remote, local, interface: device } = options;
+    const v4 = isV4(remote);
+    const scope = device === undefined ? 0 : interfaceIndex(device);
+    if (device !== undefined && scope === 0) {
+      return problem('interface', device, 'does not exist', 'name one that does');
+    }
+    const opened = open(v4 ? 'IPv4' : 'IPv6');
+    if (opened.problem !== undefined) return opened;
+    const fd = opened.ok;
+    const [level, ttlName, classOption] = v4
+      ? [IPPROTO_IP, IP_TTL, IP_TOS]
+      : [IPPROTO_IPV6, IPV6_UNICAST_HOPS, IPV6_TCLASS];
+    if (!setInteger(fd, level, ttlName, options.ttl)) return failed(fd, 'setsockopt(TTL)');
+    // A class that the kernel refuses costs priority alone.
+    setInteger(fd, level, classOption, NETWORK_CONTROL);
+    if (device !== undefined && !bindToDevice(fd, device)) return failed(fd, 'setsockopt(SO_BINDTODEVICE)');
+    const source = socketAddress(local ?? ((v4 ? '0.0.0.0' : '::') as Ip), options.localPort, scopeOf(local, scope));
+    if (libc.bind(fd, source, source.length) < 0) return failed(fd, `bind(UDP port ${options.localPort})`);
+    const target = socketAddress(remote, options.remotePort, scopeOf(remote, scope));
+    if (libc.connect(fd, target, target.length) < 0) return failed(fd, `connect(${remote})`);
+    return ok(new UdpSender(fd));
+  }
+
+  /** @returns whether the kernel took the datagram. */
+  send(payload: Uint8Array): boolean {
+    return this.#fd !== undefined && libc.send(this.#fd, payload, payload.length, MSG_DONTWAIT) === payload.length;
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#fd === undefined) return;
+    libc.close(this.#fd);
+    this.#fd = undefined;
+  }
+}
+
+function scopeOf(ip: Ip | undefined, scope: number): number {
+  return ip !== undefined && isLinkLocal(ip) ? scope : 0;
+}
+
+function open(family: IpFamily): Result<number> {
+  const fd = libc.socket(family === 'IPv4' ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  return fd < 0 ? callFailed('socket(UDP)') : ok(fd);
+}
+
+function setInteger(fd: number, level: number, name: number, value: number): boolean {
+  return libc.setsockopt(fd, level, name, new Uint8Array(Int32Array.of(value).buffer), 4) === 0;
+}
+
+function bindToDevice(fd: number, device: string): boolean {
+  const name = new TextEncoder().encode(`${device}\0`);
+  return libc.setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, name, name.length) === 0;
+}
+
+function failed(fd: number, call: string): Failure {
+  const failure = callFailed(call);
+  libc.close(fd);
+  return failure;
+}
