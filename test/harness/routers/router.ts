@@ -46,7 +46,6 @@ export interface BfdPeerConfig extends BfdTimers {
   readonly localAddress?: string;
   readonly interface?: string;
   readonly multihop?: boolean;
-  readonly demand?: boolean;
 }
 
 export interface RouterConfig {
