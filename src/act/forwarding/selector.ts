@@ -8,13 +8,14 @@ import type { ChainObject, SetObject, TableObject } from './table.ts';
 import { join, type NftText, nft } from './text.ts';
 
 /**
- * How new connections of an entry are spread: a chain that all entries with the same weights share, and the objects
- * that it needs, itself last, in an order in which they can be made. The endpoints are elements of the slots' maps,
- * so that the number of chains does not grow with the number of entries.
+ * How new connections of an entry are spread: a chain that all entries with the same weights share. The endpoints are
+ * elements of the slots' maps, so that the number of chains does not grow with the number of entries.
  */
 export interface Selector {
+  /** Its name says all that its rules depend on. */
   readonly chain: NftText;
-  readonly objects: readonly TableObject[];
+  /** What it needs, itself last, in an order in which they can be made. */
+  readonly objects: () => readonly TableObject[];
 }
 
 // Without a seed of ours the kernel draws one at each load, and every node would choose another endpoint.
@@ -41,67 +42,53 @@ export function bucketMap({ digit }: FamilyText, bucket: number): NftText {
 }
 
 function randomSelector(family: FamilyText, weights: readonly number[]): Selector {
-  const name = nft`random${family.digit}-${shape(weights)}`;
+  const chain = nft`random${family.digit}-${shape(weights)}`;
   const endpoint = (slot: number) => nft`endpoint${family.digit}-${slot}`;
-  return {
-    chain: name,
-    objects: [
-      ...weights.flatMap((_, slot) => [
-        slotObject(family, slot),
-        translate(family, endpoint(slot), slotMap(family, slot)),
-      ]),
-      { kind: 'chain', name, rules: spread(weights, endpoint) },
-    ],
-  };
+  const objects = () => [
+    ...weights.flatMap((_, slot) => translateBy(family, slotMap(family, slot), endpoint(slot))),
+    chainObject(chain, spread(weights, endpoint)),
+  ];
+  return { chain, objects };
 }
 
 function clientSelector(family: FamilyText, weights: readonly number[], timeoutSeconds: number): Selector {
   const { digit, ip, address } = family;
-  const name = nft`client${digit}-${timeoutSeconds}-${shape(weights)}`;
-  const remembered = (slot: number) => nft`affinity${digit}-${slot}`;
+  const chain = nft`client${digit}-${timeoutSeconds}-${shape(weights)}`;
   const endpoint = (slot: number) => nft`endpoint${digit}-${slot}-${timeoutSeconds}`;
+  const memory = (slot: number) => nft`affinity${digit}-${slot}`;
+  const memoryType = nft`type ${address} . ${address} . inet_proto . inet_service`;
   const client = nft`${ip} saddr . ${packetKey(family)}`;
-  const type = nft`type ${address} . ${address} . inet_proto . inet_service`;
-  const objects = weights.flatMap((_, slot): TableObject[] => [
-    slotObject(family, slot),
-    { kind: 'set', name: remembered(slot), spec: nft`${type}; size 262144; flags dynamic,timeout; timeout 3h` },
-    {
-      kind: 'chain',
-      name: endpoint(slot),
-      rules: [
-        nft`update @${remembered(slot)} { ${client} timeout ${timeoutSeconds}s }`,
-        translation(family, slotMap(family, slot)),
-        // Only reached at a hole: the endpoint has gone, and its client must not come back to who takes the slot next.
-        nft`delete @${remembered(slot)} { ${client} }`,
-      ],
-    },
-  ]);
-  const recall = weights.map((_, slot) => nft`${client} @${remembered(slot)} jump ${endpoint(slot)}`);
-  return {
-    chain: name,
-    objects: [...objects, { kind: 'chain', name, rules: [...recall, ...spread(weights, endpoint)] }],
-  };
+  const slotObjects = (slot: number): TableObject[] => [
+    mapObject(family, slotMap(family, slot)),
+    { kind: 'set', name: memory(slot), spec: nft`${memoryType}; size 262144; flags dynamic,timeout; timeout 3h` },
+    chainObject(endpoint(slot), [
+      nft`update @${memory(slot)} { ${client} timeout ${timeoutSeconds}s }`,
+      translation(family, slotMap(family, slot)),
+      // Only reached at a hole: the endpoint has gone, and its client must not come back to who takes the slot next.
+      nft`delete @${memory(slot)} { ${client} }`,
+    ]),
+  ];
+  const recall = () => weights.map((_, slot) => nft`${client} @${memory(slot)} jump ${endpoint(slot)}`);
+  const objects = () => [
+    ...weights.flatMap((_, slot) => slotObjects(slot)),
+    chainObject(chain, [...recall(), ...spread(weights, endpoint)]),
+  ];
+  return { chain, objects };
 }
 
 function hashSelector(family: FamilyText): Selector {
-  const name = nft`hash${family.digit}`;
-  const buckets = Array.from({ length: HASH_BUCKETS }, (_, bucket) => bucket);
-  const chainOf = (bucket: number) => nft`bucket-chain${family.digit}-${bucket}`;
-  const jumps = buckets.map((bucket) => nft`${bucket} : jump ${chainOf(bucket)}`);
-  return {
-    chain: name,
-    objects: [
-      ...buckets.flatMap((bucket) => [
-        mapObject(family, bucketMap(family, bucket)),
-        translate(family, chainOf(bucket), bucketMap(family, bucket)),
-      ]),
-      {
-        kind: 'chain',
-        name,
-        rules: [nft`jhash ${family.ip} saddr mod ${HASH_BUCKETS} seed ${HASH_SEED} vmap { ${join(jumps, ', ')} }`],
-      },
-    ],
+  const { digit, ip } = family;
+  const chain = nft`hash${digit}`;
+  const objects = () => {
+    const buckets = Array.from({ length: HASH_BUCKETS }, (_, bucket) => bucket);
+    const chainOf = (bucket: number) => nft`bucket-chain${digit}-${bucket}`;
+    const jumps = buckets.map((bucket) => nft`${bucket} : jump ${chainOf(bucket)}`);
+    return [
+      ...buckets.flatMap((bucket) => translateBy(family, bucketMap(family, bucket), chainOf(bucket))),
+      chainObject(chain, [nft`jhash ${ip} saddr mod ${HASH_BUCKETS} seed ${HASH_SEED} vmap { ${join(jumps, ', ')} }`]),
+    ];
   };
+  return { chain, objects };
 }
 
 /** Jumps to the endpoint of a slot by chance; a packet between two versions of the maps falls through to the first. */
@@ -133,8 +120,13 @@ function shape(weights: readonly number[]): NftText {
   return text.length <= 100 ? text : nft`h${hash32(text, 1)}-${hash32(text, 2)}`;
 }
 
-function slotObject(family: FamilyText, slot: number): SetObject {
-  return mapObject(family, slotMap(family, slot));
+/** A map of entries to endpoints, and the chain that sends a packet there. */
+function translateBy(family: FamilyText, map: NftText, chain: NftText): TableObject[] {
+  return [mapObject(family, map), chainObject(chain, [translation(family, map)])];
+}
+
+function translation(family: FamilyText, map: NftText): NftText {
+  return nft`dnat ${family.ip} to ${packetKey(family)} map @${map}`;
 }
 
 function mapObject({ address }: FamilyText, name: NftText): SetObject {
@@ -142,10 +134,6 @@ function mapObject({ address }: FamilyText, name: NftText): SetObject {
   return { kind: 'map', name, spec: type };
 }
 
-function translate(family: FamilyText, name: NftText, map: NftText): ChainObject {
-  return { kind: 'chain', name, rules: [translation(family, map)] };
-}
-
-function translation(family: FamilyText, map: NftText): NftText {
-  return nft`dnat ${family.ip} to ${packetKey(family)} map @${map}`;
+function chainObject(name: NftText, rules: readonly NftText[]): ChainObject {
+  return { kind: 'chain', name, rules };
 }

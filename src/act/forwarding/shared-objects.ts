@@ -3,45 +3,67 @@ import { type Presence, restoreObject, TABLE, type TableObject } from './table.t
 import { type NftText, nft } from './text.ts';
 import type { Transaction } from './transaction.ts';
 
-interface Use {
+interface SelectorUse {
+  readonly objects: readonly TableObject[];
+  /** Entries that go to it. */
+  users: number;
+}
+
+interface ObjectUse {
   readonly object: TableObject;
-  /** Later than that of every object it refers to. */
+  /** Later than that of every object that it refers to. */
   readonly sequence: number;
+  /** Selectors that it is part of. */
   users: number;
 }
 
 /** Counts who uses each object of the table, to make it before its first use and to remove it after its last. */
 export class SharedObjects {
-  readonly #uses = new Map<string, Use>();
+  readonly #selectors = new Map<string, SelectorUse>();
+  readonly #objects = new Map<string, ObjectUse>();
   /** Left by an earlier run and not yet used by this one. */
-  readonly #found: { readonly objects: Map<string, TableObject['kind']>; readonly rules: Map<string, number> };
+  readonly #found: { readonly objects: Map<string, TableObject['kind']>; readonly rules: Presence['rules'] };
   #sequence = 0;
 
   constructor({ objects, rules }: Presence) {
-    this.#found = { objects: new Map(objects), rules: new Map(rules) };
+    this.#found = { objects: new Map(objects), rules };
   }
 
-  acquire({ objects }: Pick<Selector, 'objects'>, transaction: Transaction): void {
-    for (const object of objects) {
-      const use = this.#uses.get(object.name);
-      if (use) use.users++;
-      else this.#introduce(object, transaction);
-    }
+  /** Those that are needed whatever the plan is. */
+  makePermanent(objects: readonly TableObject[], transaction: Transaction): void {
+    for (const object of objects) this.#use(object, transaction);
   }
 
-  release({ objects }: Selector): void {
-    for (const { name } of objects) {
-      const use = this.#uses.get(name);
-      if (use) use.users--;
+  acquire(selector: Selector, transaction: Transaction): void {
+    const use = this.#selectors.get(selector.chain);
+    if (use) {
+      use.users++;
+      return;
     }
+    const objects = selector.objects();
+    this.#selectors.set(selector.chain, { objects, users: 1 });
+    for (const object of objects) this.#use(object, transaction);
+  }
+
+  release({ chain }: Selector): void {
+    const use = this.#selectors.get(chain);
+    if (use) use.users--;
   }
 
   /** Removes what nobody uses any more: what refers before what it refers to. */
   removeUnused(transaction: Transaction): void {
-    const unused = [...this.#uses.values()].filter(({ users }) => users === 0);
+    const unused: ObjectUse[] = [];
+    for (const [chain, selector] of this.#selectors) {
+      if (selector.users > 0) continue;
+      this.#selectors.delete(chain);
+      for (const { name } of selector.objects) {
+        const use = this.#objects.get(name);
+        if (use && --use.users === 0) unused.push(use);
+      }
+    }
     for (const { object } of unused.sort((a, b) => b.sequence - a.sequence)) {
       transaction.remove(object);
-      this.#uses.delete(object.name);
+      this.#objects.delete(object.name);
     }
   }
 
@@ -51,13 +73,18 @@ export class SharedObjects {
     const chains = leftovers.filter(({ kind }) => kind === 'chain');
     // Chains may refer to each other in any order, until they are empty.
     for (const { name } of chains) transaction.command(nft`flush chain ${TABLE} ${name}`);
-    for (const object of leftovers.filter(({ kind }) => kind !== 'chain')) transaction.remove(object);
     for (const object of chains) transaction.remove(object);
+    for (const object of leftovers.filter(({ kind }) => kind !== 'chain')) transaction.remove(object);
     this.#found.objects.clear();
   }
 
-  #introduce(object: TableObject, transaction: Transaction): void {
-    this.#uses.set(object.name, { object, sequence: this.#sequence++, users: 1 });
+  #use(object: TableObject, transaction: Transaction): void {
+    const use = this.#objects.get(object.name);
+    if (use) {
+      use.users++;
+      return;
+    }
+    this.#objects.set(object.name, { object, sequence: this.#sequence++, users: 1 });
     transaction.command(...restoreObject(object, this.#found));
     this.#found.objects.delete(object.name);
   }

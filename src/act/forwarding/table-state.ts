@@ -65,7 +65,7 @@ export class TableState {
     const state = new TableState(listed);
     const transaction = new Transaction();
     transaction.command(...first);
-    state.#objects.acquire({ objects: skeleton() }, transaction);
+    state.#objects.makePermanent(skeleton(), transaction);
     const { vips, announcing, entries } = sortElements(listed);
     state.#contents = { vips, announcingInterfaces: announcing };
     const edits = new Map<ForwardingKey, Edit>();

@@ -23,9 +23,9 @@ export class Transaction {
     this.#first.push(...commands);
   }
 
-  /** After all elements, the last that was removed first: so that what refers goes before what it refers to. */
+  /** After all elements, in the order of the calls: what refers must go before what it refers to. */
   remove(object: Pick<TableObject, 'kind' | 'name'>): void {
-    this.#last.unshift(deleteObject(object));
+    this.#last.push(deleteObject(object));
   }
 
   /** Changed data is a deletion and an addition: the kernel refuses to add over an element with other data. */
