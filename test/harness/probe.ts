@@ -1,0 +1,78 @@
+import type { Lab } from './lab.ts';
+import type { Namespace } from './namespace.ts';
+import { udpSocket } from './sockets.ts';
+
+/** UDP: sends each datagram back as it came. */
+export async function echoBackend(lab: Lab, namespace: Namespace, port: number): Promise<void> {
+  for (const address of ['0.0.0.0', '::']) {
+    const socket = await udpSocket(namespace.path, address, port);
+    socket.on('message', (message, from) => socket.send(message, from.port, from.address, () => undefined));
+    lab.defer(() => socket.close());
+  }
+}
+
+export interface ProbeResult {
+  readonly sent: number;
+  readonly lost: number;
+  /** The longest time between two answered probes that were sent one after the other, in milliseconds. */
+  readonly outage: number;
+}
+
+/** Sends numbered datagrams at a steady rate to an `echoBackend` and sees which come back. */
+export class Probe {
+  readonly #answeredAt = new Map<number, number>();
+  readonly #sentAt: number[] = [];
+  readonly #timer: NodeJS.Timeout;
+  readonly #close: () => void;
+
+  private constructor(send: (bytes: Buffer) => void, perSecond: number, close: () => void) {
+    this.#close = close;
+    const started = performance.now();
+    this.#timer = setInterval(() => {
+      const due = Math.floor(((performance.now() - started) / 1000) * perSecond);
+      while (this.#sentAt.length <= due) {
+        const bytes = Buffer.alloc(8);
+        bytes.writeUInt32BE(this.#sentAt.length);
+        this.#sentAt.push(performance.now());
+        send(bytes);
+      }
+    }, 1);
+  }
+
+  static async start(from: Namespace, address: string, port: number, perSecond = 1000): Promise<Probe> {
+    const socket = await udpSocket(from.path, address.includes(':') ? '::' : '0.0.0.0');
+    socket.on('error', () => undefined);
+    const probe = new Probe(
+      (bytes) => socket.send(bytes, port, address, () => undefined),
+      perSecond,
+      () => socket.close(),
+    );
+    socket.on('message', (message) => probe.#answeredAt.set(message.readUInt32BE(0), performance.now()));
+    return probe;
+  }
+
+  get answered(): number {
+    return this.#answeredAt.size;
+  }
+
+  get lastAnsweredAt(): number {
+    return Math.max(0, ...[...this.#answeredAt.values()].slice(-50));
+  }
+
+  /** Probes still under way get 300 ms. */
+  async stop(): Promise<ProbeResult> {
+    clearInterval(this.#timer);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    this.#close();
+    const sent = this.#sentAt.length;
+    let outage = 0;
+    let last: number | undefined;
+    for (let i = 0; i < sent; i++) {
+      if (!this.#answeredAt.has(i)) continue;
+      const at = this.#sentAt[i] as number;
+      if (last !== undefined) outage = Math.max(outage, at - last);
+      last = at;
+    }
+    return { sent, lost: sent - this.#answeredAt.size, outage: Math.round(outage) };
+  }
+}
