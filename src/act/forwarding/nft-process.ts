@@ -2,8 +2,11 @@ import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child
 import { ok, problem, type Result } from '../../../net/result.ts';
 import type { NftText } from './text.ts';
 
+/** The programs, and the Debian packages that have them. */
+const PACKAGE = { nft: 'nftables', conntrack: 'conntrack' } as const;
+
 /** The command line that starts a program: in a network namespace for tests, else its name alone. */
-export type Launcher = (program: 'nft' | 'conntrack') => readonly [string, ...string[]];
+export type Launcher = (program: keyof typeof PACKAGE) => readonly [string, ...string[]];
 
 export const launchDirectly: Launcher = (program) => [program];
 
@@ -78,7 +81,7 @@ export class NftProcess implements AsyncDisposable {
     });
     child.on('close', (code, signal) => {
       if (this.#child === child) this.#child = undefined;
-      this.#finish(failure ? startProblem(failure) : exitProblem(signal ?? `exit code ${code}`, this.#stderr));
+      this.#finish(failure ? startProblem('nft', failure) : exitProblem(signal ?? `exit code ${code}`, this.#stderr));
     });
     // What the write cannot tell, the end of the process does.
     child.stdin.on('error', () => undefined);
@@ -94,7 +97,7 @@ export class NftProcess implements AsyncDisposable {
   }
 
   #answer(): Result<string> {
-    return this.#stderr === '' ? ok(this.#stdout.slice(0, -MARKER.length)) : refusal(this.#stderr);
+    return /\bError: /.test(this.#stderr) ? refusal(this.#stderr) : ok(this.#stdout.slice(0, -MARKER.length));
   }
 
   #finish(result: Result<string>): void {
@@ -109,7 +112,7 @@ export class NftProcess implements AsyncDisposable {
 /** Runs a program to its end; its standard output. */
 export function runProgram(
   launch: Launcher,
-  program: 'nft' | 'conntrack',
+  program: keyof typeof PACKAGE,
   args: readonly NftText[] | readonly string[],
 ): Promise<Result<string> & { readonly code: number }> {
   const [command, ...before] = launch(program);
@@ -117,15 +120,15 @@ export function runProgram(
     execFile(command, [...before, ...args], { maxBuffer: 1 << 30, timeout: PATIENCE }, (error, stdout, stderr) => {
       if (error === null) resolve({ ...ok(stdout), code: 0 });
       else if (typeof error.code === 'number') resolve({ ...refusal(stderr), code: error.code });
-      else resolve({ ...startProblem(error), code: -1 });
+      else resolve({ ...startProblem(program, error), code: -1 });
     });
   });
 }
 
-function startProblem(error: Error & { code?: unknown }): Result<never> {
+function startProblem(program: keyof typeof PACKAGE, error: Error & { code?: unknown }): Result<never> {
   return error.code === 'ENOENT'
-    ? problem('', undefined, 'nft is not installed', 'install the package nftables')
-    : problem('', undefined, `nft cannot be started: ${error.message}`, 'see that this process may start programs');
+    ? problem('', undefined, `${program} is not installed`, `install the package ${PACKAGE[program]}`)
+    : problem('', undefined, `${program} failed: ${error.message}`, 'see that this process may start programs');
 }
 
 function exitProblem(how: string, stderr: string): Result<never> {

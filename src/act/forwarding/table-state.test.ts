@@ -7,7 +7,7 @@ import { KernelModel } from './testing/kernel-model.ts';
 import { anyPlan } from './testing/plans.ts';
 import type { Transaction } from './transaction.ts';
 
-const runs = { numRuns: 200 };
+const runs = { numRuns: 100 };
 
 function run(kernel: KernelModel, transactions: Iterable<Transaction>): number {
   let count = 0;
