@@ -67,7 +67,7 @@ export function onHeartbeat(
   message: Extract<Message, { type: 'heartbeat' }>,
 ): void {
   const { state, now } = turn;
-  if (sessionOf(message.incarnation) !== session) return;
+  if (sessionOf(message.incarnation) !== session || isPast(state, from, message.incarnation)) return;
   const life = { node: from, incarnation: message.incarnation };
   const known = state.subjects.get(from);
   const found = known?.get(message.incarnation) ?? subject(turn, life);
@@ -313,7 +313,13 @@ export function isVoid(turn: Turn, life: Life): boolean {
   const member = state.members.get(life.node);
   if (member?.session === undefined) return false;
   if (member.session !== sessionOf(life.incarnation)) return now - member.sessionSince > state.config.timings.vote;
-  return member.incarnation !== undefined && member.incarnation > life.incarnation;
+  return isPast(state, life.node, life.incarnation);
+}
+
+/** The node goes on under a later life of the same session. */
+function isPast(state: State, node: NodeName, incarnation: Incarnation): boolean {
+  const current = state.members.get(node)?.incarnation;
+  return current !== undefined && current > incarnation && sessionOf(current) === sessionOf(incarnation);
 }
 
 /** Whether this voter itself has given the life up, for ever. */
@@ -322,6 +328,7 @@ export function hasVoted(turn: Turn, life: Life): boolean {
   if (life.node === state.config.self) return life.incarnation !== state.incarnation;
   const found = subjectOf(state, life) ?? forgotten(turn, life);
   if (found === undefined) return false;
+  if (isPast(state, life.node, life.incarnation)) found.void = true;
   const session = state.members.get(life.node)?.session;
   const restarted = session !== undefined && session !== sessionOf(life.incarnation);
   if (restarted && now - found.heardAt > silence(state)) found.void = true;
