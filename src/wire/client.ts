@@ -32,6 +32,7 @@ export class WireClient {
   readonly #alive: NodeJS.Timeout;
   readonly #segments: SectionSender<'segments'>;
   readonly #vips: SectionSender<'vips'>;
+  readonly #bfd: SectionSender<'bfd'>;
   readonly #left: Promise<void>;
   #ended = false;
 
@@ -43,6 +44,7 @@ export class WireClient {
     const send = (message: ToWire) => this.#worker.postMessage(message);
     this.#segments = new SectionSender('segments', Table.empty<string, Sections['segments']>(), send);
     this.#vips = new SectionSender('vips', Table.empty<string, Sections['vips']>(), send);
+    this.#bfd = new SectionSender('bfd', Table.empty<string, Sections['bfd']>(), send);
     let leave: () => void = () => undefined;
     this.#left = new Promise((resolve) => {
       leave = resolve;
@@ -84,6 +86,10 @@ export class WireClient {
     this.#vips.set(table);
   }
 
+  setBfd(table: Table<string, Sections['bfd']>): void {
+    this.#bfd.set(table);
+  }
+
   setKeys(keys: readonly Uint8Array[]): void {
     this.#worker.postMessage({ type: 'keys', keys } satisfies ToWire);
   }
@@ -112,6 +118,6 @@ export class WireClient {
   }
 
   #sender(section: keyof Sections): { onAcknowledge(generation: number): void; onResend(): void } {
-    return section === 'segments' ? this.#segments : this.#vips;
+    return { segments: this.#segments, vips: this.#vips, bfd: this.#bfd }[section];
   }
 }

@@ -1,6 +1,7 @@
 import { type MonotonicNs, ms } from '../../net/clock.ts';
 import type { InterfaceName, Vip } from '../../net/names.ts';
 import type { Result } from '../../net/result.ts';
+import type { BfdUpdate } from './bfd.ts';
 import type { CounterName, FromWire, Segment, ToWire, WireInit, WireVip } from './protocol.ts';
 import { SectionReceiver } from './sections.ts';
 import { SegmentLoop, type SegmentPort } from './segment.ts';
@@ -54,7 +55,7 @@ export class WireLoop {
     this.#aliveAt = shell.now();
   }
 
-  receive(message: ToWire): void {
+  receive(message: Exclude<ToWire, BfdUpdate>): void {
     this.#aliveAt = this.#shell.now();
     switch (message.type) {
       case 'section':
@@ -104,7 +105,7 @@ export class WireLoop {
     this.#attached.clear();
   }
 
-  #update(update: Extract<ToWire, { type: 'section' }>): void {
+  #update(update: Exclude<Extract<ToWire, { type: 'section' }>, BfdUpdate>): void {
     const applied = update.section === 'segments' ? this.#updateSegments(update) : this.#updateVips(update);
     const { section, generation } = update;
     this.#shell.post(applied ? { type: 'acknowledge', section, generation } : { type: 'resend', section });

@@ -1,3 +1,5 @@
+import type { SessionSpec } from '../../bgp/bfd/speaker.ts';
+import type { BfdEvent, BfdStatus } from '../../bgp/bfd/status.ts';
 import type { Ip } from '../../net/ip.ts';
 import type { Mac } from '../../net/mac.ts';
 import type { InterfaceName, NodeName, Vip } from '../../net/names.ts';
@@ -47,6 +49,8 @@ export interface WireVip {
 export interface Sections {
   readonly segments: Segment;
   readonly vips: WireVip;
+  /** By a key of the BGP actuator's. */
+  readonly bfd: SessionSpec;
 }
 
 export type SectionName = keyof Sections;
@@ -103,6 +107,9 @@ export type FromWire =
     }
   /** Members that say that they do not accept our key. */
   | { readonly type: 'keyRefused'; readonly segment: InterfaceName; readonly by: readonly NodeName[] }
+  | { readonly type: 'bfd'; readonly event: BfdEvent }
+  /** Every second while there are sessions, and once when there are none any more. */
+  | { readonly type: 'bfdStatus'; readonly sessions: readonly BfdStatus[] }
   | { readonly type: 'segmentFailed'; readonly segment: InterfaceName; readonly message: string }
   | {
       readonly type: 'log';

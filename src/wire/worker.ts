@@ -1,6 +1,9 @@
 import { randomFillSync } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
+import { nodeSchedule } from '../../bgp/bfd/transport.ts';
+import { linuxNetwork } from '../../bgp/bfd/transport-linux.ts';
 import { type MonotonicNs, monotonicClock, NS_PER_MS } from '../../net/clock.ts';
+import { BfdSection } from './bfd.ts';
 import { WireLoop } from './loop.ts';
 import { COUNTERS, type CounterName, type FromWire, type ToWire, type WireInit } from './protocol.ts';
 import { openSegment } from './sockets.ts';
@@ -34,7 +37,14 @@ function start(port: NonNullable<typeof parentPort>): void {
     },
     kill: () => process.kill(process.pid, 'SIGKILL'),
   });
-  port.on('message', (message: ToWire) => loop.receive(message));
+  const bfd = new BfdSection(
+    { network: linuxNetwork, schedule: nodeSchedule, clock: monotonicClock, random: secureRandom },
+    post,
+  );
+  port.on('message', (message: ToWire) => {
+    if (message.type === 'section' && message.section === 'bfd') bfd.receive(message);
+    else loop.receive(message);
+  });
   post({ type: 'ready' });
 }
 

@@ -73,6 +73,8 @@ function reduceWire(wire: WireState, message: FromWire): WireState {
     case 'resend':
     case 'log':
     case 'left':
+    case 'bfd':
+    case 'bfdStatus':
       return wire;
   }
 }
