@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { parseIp } from '../../net/ip.ts';
-import { parsePrefix, parseRange } from '../../net/prefix.ts';
+import { parseVip } from '../../net/names.ts';
+import { parsePrefix } from '../../net/prefix.ts';
 import type { Result } from '../../net/result.ts';
+import { parsePoolRange } from './pool-range.ts';
 
 /** Where schemas keep the rules of the API server (KEP-2876); the CRD has them under the same name. */
 export const CEL_RULES = 'x-kubernetes-validations';
@@ -71,11 +73,15 @@ function textOf(parse: (text: string) => Result<unknown>, maxLength: number) {
     });
 }
 
-export const ipText = (description: string) =>
-  withCel(textOf(parseIp, 45), {
-    rule: 'isIP(self)',
-    message: 'is not an IP address; write an address such as 203.0.113.10 or 2001:db8::10',
-  }).describe(description);
+const IS_IP: CelRule = {
+  rule: 'isIP(self)',
+  message: 'is not an IP address; write an address such as 203.0.113.10 or 2001:db8::10',
+};
+
+export const ipText = (description: string) => withCel(textOf(parseIp, 45), IS_IP).describe(description);
+
+/** An address that can be announced; which those are CEL does not say. */
+export const vipText = (description: string) => withCel(textOf(parseVip, 45), IS_IP).describe(description);
 
 export const prefixText = (description: string) =>
   withCel(
@@ -88,7 +94,7 @@ export const prefixText = (description: string) =>
   ).describe(description);
 
 /** CEL has no words for ranges: the API server takes any text and `Accepted` tells. */
-export const rangeText = (description: string) => textOf(parseRange, 91).describe(description);
+export const rangeText = (description: string) => textOf(parsePoolRange, 91).describe(description);
 
 const LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 

@@ -3,7 +3,6 @@ import {
   API_VERSION,
   conditions,
   immutable,
-  ipText,
   keyedBy,
   label,
   metadata,
@@ -11,6 +10,7 @@ import {
   port,
   prefixText,
   unique,
+  vipText,
   withRules,
 } from './fields.ts';
 
@@ -97,7 +97,7 @@ const spec = withRules(
       'AddressPool to take the VIP from; absent: a pool with autoAssign that admits the namespace.',
     ).optional(),
     addresses: z
-      .array(ipText('An address of a pool.'))
+      .array(vipText('An address of a pool.'))
       .max(2)
       .optional()
       .describe('Wanted VIPs, at most one per family.'),

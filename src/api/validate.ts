@@ -27,7 +27,7 @@ export function checkObject(input: unknown): Result<KnownObject, readonly Proble
       field: 'apiVersion',
       value: apiVersion,
       message: `is not the version of ${kind}`,
-      fix: `write ${apiVersions.join(' or ')}`,
+      fix: `write ${oneOf(apiVersions)}`,
     };
     return { problem: [problem] };
   }
@@ -64,18 +64,24 @@ function wording(issue: z.core.$ZodIssue, value: unknown): { message: string; fi
     case 'invalid_value':
       return {
         message: value === undefined ? 'is missing' : 'is not one of its values',
-        fix: `write ${issue.values.map((v) => (v === '' ? '""' : String(v))).join(', ')}`,
+        fix: `write ${oneOf(issue.values.map((v) => (v === '' ? '""' : String(v))))}`,
       };
     case 'too_small':
       return { message: `is below its minimum of ${issue.minimum}`, fix: `give at least ${issue.minimum}` };
     case 'too_big':
       return { message: `is above its maximum of ${issue.maximum}`, fix: `give at most ${issue.maximum}` };
     default: {
-      // Our own rules are worded "what is wrong; what to do" or "what is wrong: what to do".
-      const [, message = issue.message, fix = ''] = /^(.*?)(?:; |: )(.*)$/s.exec(issue.message) ?? [];
-      return { message, fix };
+      // Our own rules are worded "what is wrong; what to do".
+      const [message = '', ...fix] = issue.message.split('; ');
+      return { message, fix: fix.join('; ') };
     }
   }
+}
+
+/** `TCP, UDP or SCTP`. */
+function oneOf(values: readonly string[]): string {
+  const [last = '', ...others] = values.toReversed();
+  return others.length === 0 ? last : `${others.reverse().join(', ')} or ${last}`;
 }
 
 /** `spec.rules[0].port`. */
