@@ -6,7 +6,8 @@ import type { Plan } from '../decide/plan.ts';
 import type { RoutePlan } from '../decide/route-plan.ts';
 import { darkReasons, routeStatus } from '../decide/route-status.ts';
 import type { VipPlan } from '../decide/vip-plan.ts';
-import type { PoolView, RouteView, StatusDocument, VipView } from './status-document.ts';
+import type { SegmentState, World } from '../world/types.ts';
+import type { MemberView, PoolView, RouteView, StatusDocument, VipView } from './status-document.ts';
 
 export interface StatusContext {
   readonly version: string;
@@ -34,15 +35,7 @@ export function statusDocument(plan: Plan, context: StatusContext): StatusDocume
     pools: [...world.objects.pools.values()]
       .map(({ meta }) => poolView(meta.name, plan))
       .sort((a, b) => (a.name < b.name ? -1 : 1)),
-    members: [...world.wire.segments].flatMap(([segment, { members }]) =>
-      Array.from(members.values(), ({ node, alive, draining, witness }) => ({
-        node,
-        segment,
-        ...(alive === undefined ? {} : { alive }),
-        draining,
-        witness,
-      })),
-    ),
+    members: [...world.wire.segments].flatMap(([segment, state]) => memberViews(segment, state, world)),
     leases: [...world.wire.segments].flatMap(([segment, { lease }]) =>
       lease === undefined ? [] : [{ segment, held: lease.held, voters: lease.voters }],
     ),
@@ -54,6 +47,19 @@ export function statusDocument(plan: Plan, context: StatusContext): StatusDocume
     },
     conditions: nodeConditions(plan),
   };
+}
+
+/** This node first: nobody reports it to itself. */
+function memberViews(segment: string, { members }: SegmentState, world: World): MemberView[] {
+  const self = { node: world.self, segment, alive: true, draining: world.draining, witness: world.witness };
+  const others = Array.from(members.values(), ({ node, alive, draining, witness }) => ({
+    node,
+    segment,
+    ...(alive === undefined ? {} : { alive }),
+    draining,
+    witness,
+  }));
+  return [self, ...others.filter(({ node }) => node !== world.self)];
 }
 
 function invalidObjects(plan: Plan): string[] {
