@@ -5,6 +5,8 @@ import { type NftText, nft } from './text.ts';
 /** Raised whenever an object of an existing name changes its type or hook: a table of another layout is replaced. */
 export const LAYOUT = 1;
 
+const PROTOCOLS = [nft`tcp`, nft`udp`, nft`sctp`];
+
 export const CANARY = nft`canary`;
 export const ANNOUNCING = nft`announcing`;
 
@@ -15,16 +17,6 @@ function entryType({ address }: FamilyText): NftText {
 
 export function packetKey({ ip }: FamilyText): NftText {
   return nft`${ip} daddr . meta l4proto . th dport`;
-}
-
-/** What the table holds whatever the plan is, in an order in which it can be made. */
-export function skeleton(): TableObject[] {
-  return [
-    set(CANARY, nft`type mark; elements = { 1 }`),
-    set(ANNOUNCING, nft`type ifname`),
-    ...FAMILIES.flatMap((family) => [...familySets(family), ...familyChains(family)]),
-    ...BASE_CHAINS,
-  ];
 }
 
 function familySets(family: FamilyText): SetObject[] {
@@ -44,8 +36,6 @@ function familySets(family: FamilyText): SetObject[] {
     set(nft`refused${digit}`, nft`type ${key}; size 4096; flags dynamic,timeout; timeout 1h; counter`),
   ];
 }
-
-const PROTOCOLS = [nft`tcp`, nft`udp`, nft`sctp`];
 
 function familyChains(family: FamilyText): ChainObject[] {
   const { digit, ip, icmp } = family;
@@ -106,6 +96,14 @@ const BASE_CHAINS: readonly ChainObject[] = [
     nft`type nat hook postrouting priority 90`,
     FAMILIES.map(({ ip, digit }) => nft`ct status dnat ct original ${ip} daddr @vips${digit} jump masquerade${digit}`),
   ),
+];
+
+/** What the table holds whatever the plan is, in an order in which it can be made. */
+export const SKELETON: readonly TableObject[] = [
+  set(CANARY, nft`type mark; elements = { 1 }`),
+  set(ANNOUNCING, nft`type ifname`),
+  ...FAMILIES.flatMap((family) => [...familySets(family), ...familyChains(family)]),
+  ...BASE_CHAINS,
 ];
 
 function set(name: NftText, spec: NftText): SetObject {

@@ -23,6 +23,7 @@ describe('disjoint prefixes', () => {
           disjoint.slice(i + 1).forEach((b) => expect(rangesOverlap(prefixRange(a), prefixRange(b))).toBe(false)),
         );
       }),
+      { numRuns: 40 },
     );
   });
 

@@ -100,7 +100,7 @@ describe('the table', () => {
     const [entry] = [...sample.entries.values()];
     if (!entry) throw new Error('choose another seed');
     const entries = sample.entries.with(
-      Array.from({ length: 20_000 }, (_, i) => [
+      Array.from({ length: 8_000 }, (_, i) => [
         `${entry.vip}|TCP|${i + 1_000}`,
         { ...entry, protocol: 'TCP', port: i + 1_000 },
       ]) as never,

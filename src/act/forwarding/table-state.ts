@@ -7,7 +7,7 @@ import { type StaleFlow, staleFlows } from './flows.ts';
 import { listedSlots, sortElements } from './listed-entries.ts';
 import type { ListedTable } from './listing.ts';
 import { SharedObjects } from './shared-objects.ts';
-import { ANNOUNCING, LAYOUT, skeleton } from './skeleton.ts';
+import { ANNOUNCING, LAYOUT, SKELETON } from './skeleton.ts';
 import { type Element, TABLE } from './table.ts';
 import { type NftText, nft } from './text.ts';
 import { Transaction } from './transaction.ts';
@@ -65,7 +65,7 @@ export class TableState {
     const state = new TableState(listed);
     const transaction = new Transaction();
     transaction.command(...first);
-    state.#objects.makePermanent(skeleton(), transaction);
+    state.#objects.makePermanent(SKELETON, transaction);
     const { vips, announcing, entries } = sortElements(listed);
     state.#contents = { vips, announcingInterfaces: announcing };
     const edits = new Map<ForwardingKey, Edit>();
