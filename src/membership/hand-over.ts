@@ -257,8 +257,8 @@ export function onReleaseAccepted(turn: Turn, from: NodeName, seat: Seat): void 
   handOver.accepts.add(from);
   const { list, previous } = state.lease;
   const accepted = new Map([...handOver.accepts].map((node) => [node, true] as const));
-  if (!decides(list.voters, accepted, false)) return;
-  if (previous !== undefined && !decides(previous, accepted, false)) return;
+  if (!decides(list.voters, accepted)) return;
+  if (previous !== undefined && !decides(previous, accepted)) return;
   released(turn, handOver, holding);
 }
 

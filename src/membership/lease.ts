@@ -18,8 +18,9 @@ import {
   wake,
 } from './state.ts';
 import { YIELD_AFTER } from './timings.ts';
+import type { SessionId } from './types.ts';
 import { goOnUnfenced } from './unfenced.ts';
-import { beaten, firstList, listAcknowledged, sameVoters } from './voters.ts';
+import { beaten, dropFormer, firstList, listAcknowledged, sameVoters } from './voters.ts';
 
 const BEATS_KEPT = 64;
 
@@ -109,14 +110,19 @@ function beat(turn: Turn, to: NodeName): void {
   });
 }
 
-export function onAcknowledge(turn: Turn, from: NodeName, message: Extract<Message, { type: 'acknowledge' }>): void {
+export function onAcknowledge(
+  turn: Turn,
+  from: NodeName,
+  session: SessionId,
+  message: Extract<Message, { type: 'acknowledge' }>,
+): void {
   const { state, now } = turn;
   const { lease, config } = state;
   if (message.incarnation !== state.incarnation || message.number > lease.number) return;
   if (message.number <= lease.number - BEATS_KEPT) return;
   const voter = beaten(lease).find(({ node }) => node === from);
   if (voter === undefined) return;
-  if (config.rules.votersBySession && voter.session !== state.members.get(from)?.session) return;
+  if (config.rules.votersBySession && voter.session !== session) return;
   const sent = lease.sentAt[message.number % BEATS_KEPT] ?? LONG_AGO;
   const counted = config.rules.leaseFromSending ? sent : now;
   let ack = lease.acks.get(from);
@@ -228,6 +234,7 @@ export function beginLife(turn: Turn): void {
   state.lease = noLease({ version: 1, voters: firstList(turn) }, now);
   state.lease.lostAt = lostAt;
   dropHoldings(turn);
+  dropFormer(state);
   reportLease(turn);
   wake(turn, 'lease', now);
 }

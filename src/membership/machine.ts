@@ -66,6 +66,7 @@ export function create(config: MembershipConfig, now: MonotonicNs): MembershipSt
     formed: false,
     formAt: undefined,
     members: new Map(),
+    former: new Map(),
     vips: new Map(),
     vipSince: new Map(),
     lease: noLease({ version: 0, voters: [] }, now),
@@ -120,6 +121,11 @@ export function step(state: MembershipState, event: MembershipEvent, now: Monoto
   return { state, effects: turn.effects };
 }
 
+/** Whose datagrams count: the members, and those removed that still vote for this life. */
+export function peers(state: MembershipState): NodeName[] {
+  return [...state.members.keys(), ...state.former.keys()].filter((node) => node !== state.config.self);
+}
+
 /** Whether an answer for `vip` may leave this node at `now`: to be asked immediately before each transmission. */
 export function mayAnswer(state: MembershipState, vip: Vip, now: MonotonicNs): boolean {
   if (state.unfenced.own.get(vip)?.phase === 'answering') return true;
@@ -133,7 +139,9 @@ function handle(turn: Turn, event: MembershipEvent): void {
       start(turn);
       break;
     case 'message':
-      if (!state.members.has(event.from) || event.from === state.config.self) return;
+      if (event.from === state.config.self) return;
+      if (state.former.has(event.from)) receiveFormer(turn, event);
+      if (!state.members.has(event.from)) return;
       hear(turn, event.from, event.session);
       receive(turn, event.from, event.session, event.message);
       break;
@@ -191,6 +199,13 @@ function handle(turn: Turn, event: MembershipEvent): void {
   }
 }
 
+/** A removed member votes until the list without it is acknowledged. */
+function receiveFormer(turn: Turn, event: Extract<MembershipEvent, { type: 'message' }>): void {
+  const { from, session, message } = event;
+  if (message.type === 'acknowledge') onAcknowledge(turn, from, session, message);
+  else if (message.type === 'accepted') onAccepted(turn, from, message);
+}
+
 function start(turn: Turn): void {
   const { state, now } = turn;
   if (state.members.size === 0) setMembers(turn, [{ name: state.config.self, witness: state.config.witness }]);
@@ -244,7 +259,7 @@ function receive(turn: Turn, from: NodeName, session: SessionId, message: Messag
     case 'acknowledge':
       noticeDigest(turn, from, message.digest);
       {
-        onAcknowledge(turn, from, message);
+        onAcknowledge(turn, from, session, message);
         return;
       }
     case 'suspicion': {

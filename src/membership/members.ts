@@ -24,7 +24,7 @@ import { supersede } from './suspicion.ts';
 import { TELL_AT } from './timings.ts';
 import type { Incarnation, Member, SessionId } from './types.ts';
 import { sendUnfenced } from './unfenced.ts';
-import { beaten } from './voters.ts';
+import { beaten, dropFormer } from './voters.ts';
 
 const GREET_FIRST = ms(100);
 const GREET_AT_MOST = ms(2000);
@@ -40,7 +40,10 @@ export function setMembers(turn: Turn, members: readonly Member[]): void {
     if (listed.has(node)) continue;
     countStatus(state, member, undefined);
     state.members.delete(node);
+    if (member.session !== undefined) state.former.set(node, member.session);
   }
+  for (const node of listed) state.former.delete(node);
+  dropFormer(state);
   for (const { name, witness } of members) {
     const known = state.members.get(name);
     if (known !== undefined) known.witness = witness;

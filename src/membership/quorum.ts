@@ -5,15 +5,9 @@ import { majority } from './state.ts';
 /** Whether a reply came from the session that the list names (`remembers`), by node. */
 export type Replies = ReadonlyMap<NodeName, boolean>;
 
-/**
- * Whether these voters may decide what the list once decided. A voter that restarted has forgotten its votes and
- * grants; it stands in where so many others remember (|W| - Q + 1) that every majority of the past is among them.
- */
-export function decides(list: readonly Voter[], replies: Replies, standIns: boolean): boolean {
-  const { remember, forgot } = count(list, replies);
-  const quorum = majority(list.length);
-  if (!standIns || forgot === 0) return remember >= quorum;
-  return remember + forgot >= quorum && remember >= list.length - quorum + 1;
+/** Whether a majority of the list has replied, from the sessions that it names. */
+export function decides(list: readonly Voter[], replies: Replies): boolean {
+  return count(list, replies).remember >= majority(list.length);
 }
 
 /**

@@ -25,8 +25,6 @@ export interface Rules {
   readonly listenFirst: boolean;
   /** Voter lists name sessions: a restarted voter has no vote in lists that named the session before. */
   readonly votersBySession: boolean;
-  /** A voter without memory counts beside enough voters with memory. */
-  readonly standIns: boolean;
   /** Where too few voters remember, a majority of the members re-forms the chain. */
   readonly reform: boolean;
   /** Voters change one at a time, under both majorities. */
@@ -57,7 +55,6 @@ export const ALL_RULES: Rules = {
   firstClaimGranted: true,
   listenFirst: true,
   votersBySession: true,
-  standIns: true,
   reform: true,
   jointMajorities: true,
   releaseRecorded: true,

@@ -221,6 +221,8 @@ export interface State {
   /** When the first voter list is chosen; undefined before `start`. */
   formAt: MonotonicNs | undefined;
   readonly members: Map<NodeName, MemberState>;
+  /** Removed members that are still in this life's voter list, with their sessions: until they are dropped. */
+  readonly former: Map<NodeName, SessionId>;
   readonly vips: Map<Vip, VipEntry>;
   /** When each VIP came into the table. */
   readonly vipSince: Map<Vip, MonotonicNs>;

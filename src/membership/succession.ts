@@ -147,7 +147,7 @@ function reform(turn: Turn, proposal: Proposal): void {
 }
 
 function enough(state: State, { seat, list, reform }: Proposal, replies: Replies): boolean {
-  if (seat.epoch > 0 && decides(list.voters, replies, state.config.rules.standIns)) return true;
+  if (seat.epoch > 0 && decides(list.voters, replies)) return true;
   return (reform || seat.epoch === 0) && reforms(list.voters, new Set(state.members.keys()), replies);
 }
 
@@ -183,9 +183,10 @@ function standing(turn: Turn, seat: Seat, list: VoterList, claimant: Life, refor
   const { self, session, rules, timings } = state.config;
   const age = now - state.startedAt;
   if (claimsFirst(turn, seat.vip, claimant.node)) return 'refuses';
-  if (seat.epoch === 0) return age < LISTEN || !mayBeFirst(turn, seat.vip, claimant) ? 'silent' : 'remembers';
+  const young = rules.listenFirst && age < LISTEN;
+  if (seat.epoch === 0) return young || !mayBeFirst(turn, seat.vip, claimant) ? 'silent' : 'remembers';
   const listed = list.voters.find(({ node }) => node === self);
-  if (listed === undefined) return reform && age >= LISTEN ? 'remembers' : 'silent';
+  if (listed === undefined) return reform && !young ? 'remembers' : 'silent';
   if (rules.votersBySession && listed.session !== session) {
     if (age < timings.vote) return 'silent';
     return 'forgot';

@@ -250,20 +250,20 @@ export function onVoters(turn: Turn, message: Extract<Message, { type: 'voters' 
 /** Votes when a majority suspects, certifies when a majority has voted. */
 function judge(turn: Turn, found: Subject): void {
   const { state, now } = turn;
-  const { self, rules } = state.config;
+  const { self } = state.config;
   if (found.certified || found.list === undefined) return;
   const { voters } = found.list;
   const all = (nodes: Iterable<NodeName>) => new Map(Array.from(nodes, (node) => [node, true] as const));
   if (found.suspected && !found.void) {
     const recent = [...found.suspects].filter(([, at]) => now - at < SUSPICION_LASTS).map(([node]) => node);
-    if (!decides(voters, all([...recent, ...found.votes]), rules.standIns)) return;
+    if (!decides(voters, all([...recent, ...found.votes]))) return;
     found.void = true;
     found.votes.add(self);
     found.sayGap = SAY_AGAIN;
     say(turn, found);
   }
   if (found.void) found.votes.add(self);
-  if (decides(voters, all(found.votes), rules.standIns)) certify(turn, found, true);
+  if (decides(voters, all(found.votes))) certify(turn, found, true);
 }
 
 /** Succession may begin. `tell`: others may not know. */

@@ -115,6 +115,12 @@ function isBad(turn: Turn, { node, session }: Voter): boolean {
   return now - Math.max(state.lease.acks.get(node)?.receivedAt ?? 0, state.lease.formedAt) > DEAD_VOTER;
 }
 
+/** Removed members that vote no more for this life. */
+export function dropFormer(state: State): void {
+  const voters = beaten(state.lease);
+  for (const node of state.former.keys()) if (!voters.some((one) => one.node === node)) state.former.delete(node);
+}
+
 /** The list before counts no more once a majority of both has acknowledged the new one. */
 export function listAcknowledged(turn: Turn): void {
   const { lease, config } = turn.state;
@@ -127,5 +133,6 @@ export function listAcknowledged(turn: Turn): void {
   for (const node of lease.acks.keys()) {
     if (!list.voters.some((one) => one.node === node)) lease.acks.delete(node);
   }
+  dropFormer(turn.state);
   wake(turn, 'voters', turn.now);
 }

@@ -76,6 +76,18 @@ export class Audit {
       this.#cluster.violate(`epoch ${effect.epoch} of ${effect.vip} has two holders, ${other.life} and ${life}`);
     }
     epochs.set(effect.epoch, { life, witnesses: running });
+    if (effect.cause !== 'refenced') this.#checkListed(name, effect.vip);
+  }
+
+  /** Who begins to answer is listed as the holder by a majority of its voters. */
+  #checkListed(name: NodeName, vip: Vip): void {
+    const { state } = this.#cluster.node(name);
+    if (state === undefined) return;
+    const lists = (voter: NodeName) =>
+      this.#cluster.node(voter).state?.claims.get(vip)?.claim.holder.incarnation === state.incarnation;
+    const { voters } = state.lease.list;
+    const listed = voters.filter(({ node }) => node === name || lists(node)).length;
+    if (listed < majority(voters.length)) this.#cluster.violate(`${name} answers ${vip} before its voters list it`);
   }
 
   /** Sessions of members: what a removed one remembers does not count. */
