@@ -1,0 +1,194 @@
+import type { Vip } from '../../net/names.ts';
+import { formatProblem } from '../../net/result.ts';
+import { Table } from '../../net/table.ts';
+import type { BGPPeer } from '../api/bgp-peer.ts';
+import type { Links } from '../world/links.ts';
+import type { NodeObject, Pool } from '../world/objects.ts';
+import { type Advertiser, type Asked, advertisersOf, isForNode, mergeAttributes, routesOf } from './bgp/advertise.ts';
+import { planSession } from './bgp/session.ts';
+import { type BgpRoute, type BgpRouteKey, bgpRouteKey, type SessionPlan } from './bgp/types.ts';
+import { nodeFacts } from './context.ts';
+import type { VipPlan } from './vip-plan.ts';
+
+/** What the plan for BGP depends on. */
+export interface BgpInput {
+  readonly peers: Table<string, BGPPeer>;
+  readonly vips: Table<Vip, VipPlan>;
+  /** VIPs whose rules the kernel has: a node attracts no traffic that it cannot serve. */
+  readonly installed: Table<Vip, true>;
+  /** Absent: a node that no Node object describes, which has no labels. */
+  readonly node: NodeObject | undefined;
+  readonly links: Links;
+  readonly witness: boolean;
+  /** The node leaves: its routes carry GRACEFUL_SHUTDOWN (RFC 8326). */
+  readonly draining: boolean;
+}
+
+export interface BgpPlan {
+  readonly input: BgpInput;
+  /** By name of the BGPPeer. A value that did not change is the same object. */
+  readonly sessions: Table<string, SessionPlan>;
+  /** Why a BGPPeer has no session on this node. */
+  readonly withoutSession: ReadonlyMap<string, string>;
+  readonly routes: Table<BgpRouteKey, BgpRoute>;
+  /** VIPs of pools with `spec.bgp` that this node does not announce by BGP, with the reason. */
+  readonly withheld: Table<Vip, string>;
+  readonly asked: Table<Vip, readonly Asked[]>;
+  /** Which VIPs a route stands for: it goes with the last of them. */
+  readonly holders: Table<BgpRouteKey, ReadonlyMap<Asked, Vip>>;
+  readonly draining: boolean;
+}
+
+export function emptyBgpPlan(links: Links): BgpPlan {
+  return {
+    input: {
+      peers: Table.empty(),
+      vips: Table.empty(),
+      installed: Table.empty(),
+      node: undefined,
+      links,
+      witness: false,
+      draining: false,
+    },
+    sessions: Table.empty(),
+    withoutSession: new Map(),
+    routes: Table.empty(),
+    withheld: Table.empty(),
+    asked: Table.empty(),
+    holders: Table.empty(),
+    draining: false,
+  };
+}
+
+/** Sessions and routes of this node. With the plan before it, work is in proportion to what changed. */
+export function planBgp(input: BgpInput, previous: BgpPlan): BgpPlan {
+  const { sessions, withoutSession } = planSessions(input, previous);
+  const context = new Context(input, sessions);
+  const answers = Array.from(dirtyVips(input, previous, sessions), (vip) => [vip, context.answer(vip)] as const);
+  const asked = previous.asked.with(answers.map(([vip, answer]) => [vip, answer?.asked]));
+  const withheld = previous.withheld.with(answers.map(([vip, answer]) => [vip, answer?.withheld]));
+  const { holders, routes } = gather(asked, previous);
+  return { input, sessions, withoutSession, asked, withheld, holders, routes, draining: input.draining };
+}
+
+function planSessions(input: BgpInput, previous: BgpPlan): Pick<BgpPlan, 'sessions' | 'withoutSession'> {
+  const before = previous.input;
+  if (input.peers === before.peers && input.node === before.node && input.links === before.links) return previous;
+  const withoutSession = new Map<string, string>();
+  const edits = new Map<string, SessionPlan | undefined>();
+  for (const name of previous.sessions.keys()) edits.set(name, undefined);
+  const around = { links: input.links, nodeAddresses: input.node?.addresses ?? [] };
+  for (const [name, peer] of input.peers) {
+    if (input.witness || !isForNode(peer, labelsOf(input))) {
+      withoutSession.set(name, input.witness ? 'this node only votes' : 'spec.nodeSelector does not select this node');
+      continue;
+    }
+    const session = planSession(peer, around);
+    if (session.problem === undefined) edits.set(name, keep(previous.sessions.get(name), session.ok));
+    else withoutSession.set(name, formatProblem(session.problem));
+  }
+  return { sessions: previous.sessions.with(edits), withoutSession };
+}
+
+/** An equal session is the same object, so that nothing downstream takes it for a change. */
+function keep(before: SessionPlan | undefined, now: SessionPlan): SessionPlan {
+  return before !== undefined && JSON.stringify(before) === JSON.stringify(now) ? before : now;
+}
+
+function labelsOf({ node }: BgpInput): Readonly<Record<string, string>> {
+  return node?.meta.labels ?? {};
+}
+
+function dirtyVips(input: BgpInput, previous: BgpPlan, sessions: BgpPlan['sessions']): Set<Vip> {
+  const before = previous.input;
+  const everything =
+    sessions !== previous.sessions ||
+    input.peers !== before.peers ||
+    input.node !== before.node ||
+    input.draining !== before.draining;
+  const dirty = new Set<Vip>(everything ? [...input.vips.keys()] : []);
+  for (const { key } of input.vips.changes(before.vips)) dirty.add(key);
+  for (const { key } of input.installed.changes(before.installed)) dirty.add(key);
+  return dirty;
+}
+
+interface Answer {
+  readonly asked: readonly Asked[] | undefined;
+  readonly withheld: string | undefined;
+}
+
+/** What answers share within one plan. */
+class Context {
+  readonly #input: BgpInput;
+  readonly #sessions: ReadonlyMap<SessionPlan, BGPPeer>;
+  readonly #advertisers = new Map<Pool, readonly Advertiser[]>();
+  readonly #unfit: string | undefined;
+
+  constructor(input: BgpInput, sessions: BgpPlan['sessions']) {
+    this.#input = input;
+    const pairs = Array.from(sessions, ([name, session]) => [session, input.peers.get(name)] as const);
+    this.#sessions = new Map(pairs.filter((pair): pair is [SessionPlan, BGPPeer] => pair[1] !== undefined));
+    this.#unfit = unfit(input);
+  }
+
+  /** Undefined for a VIP that is none any more or of no pool with `spec.bgp`. */
+  answer(vip: Vip): Answer | undefined {
+    const plan = this.#input.vips.get(vip);
+    if (plan === undefined || plan.pool.bgp.length === 0) return undefined;
+    const notInstalled = this.#input.installed.has(vip) ? undefined : 'its rules are on their way into the kernel';
+    const hindrance = this.#unfit ?? plan.withheld ?? notInstalled;
+    if (hindrance !== undefined) return { asked: undefined, withheld: hindrance };
+    const { asked, withheld } = routesOf(vip, plan.pool, this.#advertisersOf(plan.pool));
+    return { asked: asked.length > 0 ? asked : undefined, withheld };
+  }
+
+  #advertisersOf(pool: Pool): readonly Advertiser[] {
+    const known = this.#advertisers.get(pool);
+    if (known !== undefined) return known;
+    const found = advertisersOf(pool, labelsOf(this.#input), this.#sessions, this.#input.draining);
+    this.#advertisers.set(pool, found);
+    return found;
+  }
+}
+
+/** Why this node attracts no traffic at all. */
+function unfit({ witness, node }: BgpInput): string | undefined {
+  if (witness) return 'this node only votes';
+  if (node === undefined) return undefined;
+  const { excluded, networkUnavailable, outOfService } = nodeFacts(node);
+  if (excluded) return 'the node is excluded from external load balancers';
+  if (outOfService) return 'the node is out of service';
+  return networkUnavailable ? "the node's network is unavailable" : undefined;
+}
+
+/** Joins what the VIPs ask into routes; only routes whose VIPs changed are looked at. */
+function gather(asked: BgpPlan['asked'], previous: BgpPlan): Pick<BgpPlan, 'holders' | 'routes'> {
+  const touched = new Map<BgpRouteKey, Map<Asked, Vip>>();
+  const holdersOf = ({ peer, prefix }: Asked) => {
+    const key = bgpRouteKey(peer, prefix);
+    const found = touched.get(key) ?? new Map(previous.holders.get(key));
+    touched.set(key, found);
+    return found;
+  };
+  for (const { key: vip, before, after } of asked.changes(previous.asked)) {
+    for (const ask of before ?? []) holdersOf(ask).delete(ask);
+    for (const ask of after ?? []) holdersOf(ask).set(ask, vip);
+  }
+  const holders = previous.holders.with(
+    Array.from(touched, ([key, asks]) => [key, asks.size > 0 ? asks : undefined] as const),
+  );
+  const routes = previous.routes.with(
+    Array.from(touched, ([key, asks]) => [key, routeFor(previous.routes.get(key), [...asks.keys()])] as const),
+  );
+  return { holders, routes };
+}
+
+function routeFor(before: BgpRoute | undefined, asked: readonly Asked[]): BgpRoute | undefined {
+  const [first] = asked;
+  if (first === undefined) return undefined;
+  const advertisers = [...new Set(asked.map(({ advertiser }) => advertiser))];
+  advertisers.sort((a, b) => (a.order < b.order ? -1 : 1));
+  const attributes = mergeAttributes(advertisers.map((advertiser) => advertiser.attributes));
+  if (attributes === undefined) return undefined;
+  return before?.attributes.key === attributes.key ? before : { peer: first.peer, prefix: first.prefix, attributes };
+}
