@@ -119,13 +119,7 @@ describe('sessions', () => {
   });
 
   test('BFD in microseconds, roles by their RFC names', () => {
-    const spec = {
-      bfd: { transmit: '50ms' },
-      holdTime: '3s',
-      role: 'rs-client',
-      dynamicASN: 'internal',
-      peerASN: undefined,
-    };
+    const spec = { bfd: { transmit: '50ms' }, role: 'rs-client', dynamicASN: 'external', peerASN: undefined };
     expect(planOf({ peers: [peer('tor', spec)] }).sessions.get('tor')).toMatchObject({
       bfd: { desiredMinTx: 50_000, requiredMinRx: 300_000, detectMultiplier: 3 },
       role: 'route-server-client',
