@@ -41,7 +41,7 @@ import {
   onVoters,
   runSuspicion,
 } from './suspicion.ts';
-import { LISTEN } from './timings.ts';
+import { DEAD_VOTER, LISTEN } from './timings.ts';
 import type { Effect, MembershipConfig, MembershipEvent, SessionId } from './types.ts';
 import { onFencedClaim, onUnfenced, onUnfencedProbed, runUnfenced } from './unfenced.ts';
 import { firstList, runVoters } from './voters.ts';
@@ -67,6 +67,7 @@ export function create(config: MembershipConfig, now: MonotonicNs): MembershipSt
     formAt: undefined,
     members: new Map(),
     former: new Map(),
+    removedAt: new Map(),
     vips: new Map(),
     vipSince: new Map(),
     lease: noLease({ version: 0, voters: [] }, now),
@@ -382,6 +383,7 @@ function housekeep(turn: Turn): void {
   if (now < state.housekeepAt) return;
   state.housekeepAt = after(now, HOUSEKEEP_EVERY);
   forgetLives(turn);
+  for (const [node, at] of state.removedAt) if (now - at > 2 * DEAD_VOTER) state.removedAt.delete(node);
   forgetRegisters(state);
 }
 

@@ -40,9 +40,13 @@ export function setMembers(turn: Turn, members: readonly Member[]): void {
     if (listed.has(node)) continue;
     countStatus(state, member, undefined);
     state.members.delete(node);
+    state.removedAt.set(node, now);
     if (member.session !== undefined) state.former.set(node, member.session);
   }
-  for (const node of listed) state.former.delete(node);
+  for (const node of listed) {
+    state.former.delete(node);
+    state.removedAt.delete(node);
+  }
   dropFormer(state);
   for (const { name, witness } of members) {
     const known = state.members.get(name);

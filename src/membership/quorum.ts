@@ -12,13 +12,18 @@ export function decides(list: readonly Voter[], replies: Replies): boolean {
 
 /**
  * Whether a majority of the members may re-form a chain that too few of its voters remember: so many of those voters
- * must be void of the life, without memory or no longer members that the life cannot have a lease.
+ * must be void of the life, without memory or gone from the members for long that the life cannot have a lease.
  */
-export function reforms(list: readonly Voter[], members: ReadonlySet<NodeName>, replies: Replies): boolean {
+export function reforms(
+  list: readonly Voter[],
+  members: readonly NodeName[],
+  replies: Replies,
+  isGone: (node: NodeName) => boolean,
+): boolean {
   const { remember, forgot } = count(list, replies);
-  const gone = list.filter(({ node }) => !members.has(node)).length;
-  const present = [...members].filter((node) => replies.has(node)).length;
-  return present >= majority(members.size) && remember + forgot + gone >= list.length - majority(list.length) + 1;
+  const gone = list.filter(({ node }) => isGone(node)).length;
+  const present = members.filter((node) => replies.has(node)).length;
+  return present >= majority(members.length) && remember + forgot + gone >= list.length - majority(list.length) + 1;
 }
 
 function count(list: readonly Voter[], replies: Replies): { remember: number; forgot: number } {

@@ -169,7 +169,8 @@ export class Sessions {
   /** Echoes the nonce, if it is our session that is asked for. */
   #prove(to: NodeName, peer: Peer, body: Uint8Array, now: MonotonicNs): Received {
     const asked = readNonce(body);
-    if (asked?.session !== this.#config.session) return this.#reject('body', to);
+    // Asked whether we are a session that is not ours: somebody else speaks under our name.
+    if (asked?.session !== this.#config.session) return this.#reject(asked === undefined ? 'body' : 'ownName', to);
     if (now - peer.provedAt < PROVE_AT_MOST_EVERY) return {};
     peer.provedAt = now;
     return { reply: { to, bytes: this.#seal(to, PROOF, body) } };

@@ -223,6 +223,8 @@ export interface State {
   readonly members: Map<NodeName, MemberState>;
   /** Removed members that are still in this life's voter list, with their sessions: until they are dropped. */
   readonly former: Map<NodeName, SessionId>;
+  /** When members of this session's table were removed. */
+  readonly removedAt: Map<NodeName, MonotonicNs>;
   readonly vips: Map<Vip, VipEntry>;
   /** When each VIP came into the table. */
   readonly vipSince: Map<Vip, MonotonicNs>;

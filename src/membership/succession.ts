@@ -20,7 +20,7 @@ import {
   wake,
 } from './state.ts';
 import { hasVoted, newestList } from './suspicion.ts';
-import { FIRST_CLAIM_PATIENCE, LISTEN, REFORM_AFTER } from './timings.ts';
+import { DEAD_VOTER, FIRST_CLAIM_PATIENCE, LISTEN, REFORM_AFTER } from './timings.ts';
 import type { AnswerCause, Incarnation } from './types.ts';
 import { claimsFirst } from './unfenced.ts';
 
@@ -146,9 +146,12 @@ function reform(turn: Turn, proposal: Proposal): void {
   restart(turn, proposal, proposal.ballot.round + 1, 0);
 }
 
-function enough(state: State, { seat, list, reform }: Proposal, replies: Replies): boolean {
+function enough({ state, now }: Turn, { seat, list, reform }: Proposal, replies: Replies): boolean {
   if (seat.epoch > 0 && decides(list.voters, replies)) return true;
-  return (reform || seat.epoch === 0) && reforms(list.voters, new Set(state.members.keys()), replies);
+  // A member removed lately may still be one in the eyes of others, and vote.
+  const isGone = (node: NodeName) =>
+    !state.members.has(node) && now - (state.removedAt.get(node) ?? state.startedAt) > DEAD_VOTER;
+  return (reform || seat.epoch === 0) && reforms(list.voters, [...state.members.keys()], replies, isGone);
 }
 
 // --- The side of a voter -------------------------------------------------------------------------------------------
@@ -282,7 +285,7 @@ export function onPromise(turn: Turn, from: NodeName, message: Extract<Message, 
   if (proposal?.phase !== 'prepare') return;
   proposal.promises.set(from, { remembers: message.remembers, grant: message.grant });
   const replies = new Map([...proposal.promises].map(([node, { remembers }]) => [node, remembers]));
-  if (!enough(turn.state, proposal, replies)) {
+  if (!enough(turn, proposal, replies)) {
     if (proposal.seat.epoch > 0 && proposal.list.voters.every(({ node }) => replies.has(node))) reform(turn, proposal);
     return;
   }
@@ -311,7 +314,7 @@ export function onAccepted(turn: Turn, from: NodeName, message: Extract<Message,
   const proposal = proposalFor(turn, message.seat, message.ballot);
   if (proposal?.phase !== 'accept' || proposal.value === undefined) return;
   proposal.accepts.set(from, proposal.promises.get(from)?.remembers ?? true);
-  if (enough(turn.state, proposal, proposal.accepts)) decide(turn, proposal, proposal.value);
+  if (enough(turn, proposal, proposal.accepts)) decide(turn, proposal, proposal.value);
 }
 
 function decide(turn: Turn, proposal: Proposal, holder: Holder): void {

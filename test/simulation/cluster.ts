@@ -91,6 +91,8 @@ export class Cluster {
   packets = 0;
   /** Two answerers are a violation only while this holds. */
   exclusive = true;
+  /** Packets that are lost beside those lost by chance. */
+  drops: ((from: NodeName, to: NodeName, message: Message) => boolean) | undefined;
   onStep: ((node: NodeName) => void) | undefined;
   onMessage: ((from: NodeName, to: NodeName, message: Message) => void) | undefined;
   onEffect: ((node: NodeName, effect: Effect) => void) | undefined;
@@ -412,6 +414,7 @@ export class Cluster {
     const copies = this.random.chance(this.duplication) ? 2 : 1;
     for (let copy = 0; copy < copies; copy++) {
       if (!this.reaches(from.name, to) || this.random.chance(this.loss)) continue;
+      if (this.drops?.(from.name, to, message) === true) continue;
       this.at(this.now + from.sendStall + this.delay(), () => {
         if (from.state?.config.session !== session && this.knowsNewer(target, from)) return;
         this.handle(target, { type: 'message', from: from.name, session, message });
