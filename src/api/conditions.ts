@@ -29,6 +29,7 @@ export const CONDITIONS = {
     kinds: 'Speaker',
     about: 'Members are there but their heartbeats do not arrive.',
   },
+  NameTaken: { good: 'False', kinds: 'Speaker', about: "Another speaker uses this node's name." },
   KeyRefused: { good: 'False', kinds: 'Speaker', about: 'Members refuse what this speaker signs.' },
   SegmentFailed: { good: 'False', kinds: 'Speaker', about: 'The speaker cannot take part on a LAN segment.' },
   Unfenced: {
@@ -121,6 +122,12 @@ export const REASONS = {
     NoDatagrams: {
       meaning: 'Members answer ARP or NDP but none of our heartbeats: a firewall drops the UDP port.',
       remedy: 'Allow UDP 7947 (or the port configured) between the nodes.',
+    },
+  },
+  NameTaken: {
+    SameName: {
+      meaning: "Another process on the LAN speaks under this node's name.",
+      remedy: 'Give each node a name of its own by `--node`, and run one speaker a node.',
     },
   },
   KeyRefused: {

@@ -61,6 +61,14 @@ function programmed(route: RoutePlan, plan: Plan, announcements: readonly Announ
   const { world, vips } = plan;
   if (route.rejected !== undefined) return no('NotAccepted', 'the route is not accepted');
   if (route.addresses.failure !== undefined) return no(route.addresses.failure.reason, route.addresses.failure.message);
+  const foreign = route.addresses.assigned.find(({ vip }) => world.wire.conflicts.get(vip)?.defended === false);
+  if (foreign !== undefined) {
+    const mac = world.wire.conflicts.get(foreign.vip)?.mac ?? '';
+    return no(
+      'AddressNotUsable',
+      `${foreign.vip} is answered by ${mac}, which is no member; find that host or use another address`,
+    );
+  }
   const planned = route.addresses.assigned.map(({ vip }) => vips.get(vip)).filter((vip) => vip !== undefined);
   const conflict = planned.flatMap((vip) => vip.conflicts).find((candidate) => candidate.route === route.route.key);
   if (conflict !== undefined) {

@@ -153,6 +153,10 @@ function nodeConditions(plan: Plan): Condition[] {
       const message = `${state.keyRefusedBy.join(', ')} ${state.keyRefusedBy.length === 1 ? 'does' : 'do'} not accept our key: give every node the same key file`;
       found.push(condition('KeyRefused', 'True', 'OtherKey', message));
     }
+    if (state.nameTaken) {
+      const message = `on ${segment} another speaker uses the node name ${plan.world.self}: give each node its own --node`;
+      found.push(condition('NameTaken', 'True', 'SameName', message));
+    }
     if (state.failure !== undefined)
       found.push(condition('SegmentFailed', 'True', 'SocketsNotOpened', `${segment}: ${state.failure}`));
   }

@@ -110,6 +110,8 @@ export type FromWire =
   | { readonly type: 'bfd'; readonly event: BfdEvent }
   /** Every second while there are sessions, and once when there are none any more. */
   | { readonly type: 'bfdStatus'; readonly sessions: readonly BfdStatus[] }
+  /** Another process on the LAN speaks under our node's name. */
+  | { readonly type: 'nameTaken'; readonly segment: InterfaceName; readonly taken: boolean }
   | { readonly type: 'segmentFailed'; readonly segment: InterfaceName; readonly message: string }
   | {
       readonly type: 'log';

@@ -44,6 +44,8 @@ export interface SegmentContext {
 }
 
 const REFUSAL_CHECK_EVERY = ms(1000);
+/** A datagram of our own earlier run may be late; an impostor is heard again and again. */
+const IMPOSTOR_HEARD = 3;
 
 /**
  * Everything of one L2 segment: the membership machine, the responder, the announcer and the prober. Bytes and
@@ -65,6 +67,8 @@ export class SegmentLoop {
   #nodeAt = new Map<Ip, NodeName>();
   #left = false;
   #keyRefusedBy = '';
+  #ownNameHeard = 0;
+  #nameTaken = false;
   #refusalCheckAt: MonotonicNs;
 
   constructor(segment: Segment, context: SegmentContext) {
@@ -154,6 +158,7 @@ export class SegmentLoop {
     this.#context.count('datagramsReceived');
     const { message, rejected, reply } = this.#sessions.open(bytes, this.#context.now());
     if (rejected !== undefined) this.#context.count('datagramsRejected');
+    if (rejected?.reason === 'ownName') this.#ownNameHeard++;
     if (reply !== undefined) this.#sendBytes(reply.to, reply.bytes);
     if (message !== undefined) this.#step({ type: 'message', ...message });
   }
@@ -317,11 +322,20 @@ export class SegmentLoop {
   #checkKeys(now: MonotonicNs): void {
     if (now < this.#refusalCheckAt) return;
     this.#refusalCheckAt = (now + REFUSAL_CHECK_EVERY) as MonotonicNs;
+    this.#checkName();
     const by = this.#sessions.refusingOurKey(now);
     const text = by.join();
     if (text === this.#keyRefusedBy) return;
     this.#keyRefusedBy = text;
     this.#context.post({ type: 'keyRefused', segment: this.#segment.interface, by });
+  }
+
+  #checkName(): void {
+    const taken = this.#ownNameHeard >= IMPOSTOR_HEARD;
+    this.#ownNameHeard = 0;
+    if (taken === this.#nameTaken) return;
+    this.#nameTaken = taken;
+    this.#context.post({ type: 'nameTaken', segment: this.#segment.interface, taken });
   }
 
   /** Gateways and members, asked as any host would. */

@@ -14,6 +14,13 @@ export interface ObjectEdit {
   readonly object: KnownObject | undefined;
 }
 
+/** The newest form of an object cannot be used: its last good form, if any, stays in force. */
+export interface RejectedObject {
+  /** `Kind namespace/name`. */
+  readonly id: string;
+  readonly invalid: InvalidObject;
+}
+
 /** Edits collected per table, applied at once: a burst of a thousand objects copies each bucket once. */
 class Edits {
   readonly #byTable = new Map<keyof Objects, [string, unknown][]>();
@@ -37,11 +44,12 @@ class Edits {
   }
 }
 
-export function reduceObjects(objects: Objects, changes: readonly ObjectEdit[]): Objects {
+export function reduceObjects(objects: Objects, changes: readonly (ObjectEdit | RejectedObject)[]): Objects {
   const edits = new Edits();
   const slices: SliceLists = { byService: new Map(), owners: new Map() };
   for (const change of changes) {
-    edits.add('invalid', change.id, undefined);
+    edits.add('invalid', change.id, 'invalid' in change ? change.invalid : undefined);
+    if ('invalid' in change) continue;
     if (change.id.startsWith('EndpointSlice ')) editSlice(objects, edits, slices, change);
     else editObject(edits, change);
   }

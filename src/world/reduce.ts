@@ -66,6 +66,8 @@ function reduceWire(wire: WireState, message: FromWire): WireState {
       return { ...wire, answered: wire.answered.delete(message.vip), arrivals: wire.arrivals.delete(message.vip) };
     case 'keyRefused':
       return withSegment(wire, message.segment, { keyRefusedBy: message.by });
+    case 'nameTaken':
+      return withSegment(wire, message.segment, { nameTaken: message.taken });
     case 'segmentFailed':
       return withSegment(wire, message.segment, { failure: message.message });
     case 'ready':
@@ -110,6 +112,7 @@ const NO_SEGMENT: SegmentState = {
   members: new Map(),
   blocked: [],
   keyRefusedBy: [],
+  nameTaken: false,
   failure: undefined,
 };
 

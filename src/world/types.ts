@@ -100,6 +100,8 @@ export interface SegmentState {
   /** Members that answer ARP or NDP and none of our heartbeats. */
   readonly blocked: readonly NodeName[];
   readonly keyRefusedBy: readonly NodeName[];
+  /** Another process speaks under this node's name. */
+  readonly nameTaken: boolean;
   /** Why its sockets could not be opened. */
   readonly failure: string | undefined;
 }

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
@@ -39,10 +39,12 @@ export class ManifestFolder {
 /** Gone with the lab, or with the process. */
 export async function temporaryFolder(lab: Lab, name: string): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), `signpost-${name}-`));
-  await mkdir(path, { recursive: true });
   const remove = () => rmSync(path, { recursive: true, force: true });
   process.once('exit', remove);
-  lab.defer(remove);
+  lab.defer(() => {
+    process.off('exit', remove);
+    remove();
+  });
   return path;
 }
 
