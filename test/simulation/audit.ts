@@ -67,13 +67,12 @@ export class Audit {
     const epochs = this.#chain.get(effect.vip) ?? new Map<number, { life: string; witnesses: readonly number[] }>();
     this.#chain.set(effect.vip, epochs);
     const life = `${name}/${state.incarnation}`;
-    const other = epochs.get(effect.epoch);
     const running = this.#sessions();
-    // Where a majority has lost its memory a chain may begin anew.
-    const witnesses = other?.witnesses ?? [];
-    const remembered = witnesses.filter((session) => running.includes(session)).length >= majority(witnesses.length);
-    if (other !== undefined && other.life !== life && remembered) {
-      this.#cluster.violate(`epoch ${effect.epoch} of ${effect.vip} has two holders, ${other.life} and ${life}`);
+    for (const [epoch, link] of epochs) {
+      // Where a majority has lost its memory a chain may begin anew.
+      const remembered = link.witnesses.filter((session) => running.includes(session)).length;
+      if (epoch < effect.epoch || link.life === life || remembered < majority(link.witnesses.length)) continue;
+      this.#cluster.violate(`${life} answers epoch ${effect.epoch} of ${effect.vip}, ${link.life} answered ${epoch}`);
     }
     epochs.set(effect.epoch, { life, witnesses: running });
     if (effect.cause !== 'refenced') this.#checkListed(name, effect.vip);

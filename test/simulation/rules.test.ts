@@ -181,19 +181,19 @@ const COUNTEREXAMPLES: readonly Counterexample[] = [
   {
     rule: 'votersBySession',
     shows: 'restarted voters that forgot their votes renew the lease that they had voted void',
-    options: { nodes: 4 },
+    options: { nodes: 5 },
     play(cluster) {
       const x = holder(cluster);
+      cluster.drops = (_from, to, { type }) => to === x && type !== 'acknowledge';
       cluster.pause(x, ms(700));
       cluster.runFor(ms(690));
       const successor = holder(cluster);
       cutPair(cluster, x, successor);
-      const forgetful = without(cluster, x, successor);
+      const forgetful = without(cluster, x, successor).slice(0, 2);
       for (const node of forgetful) {
         cluster.crash(node);
         cluster.start(node);
       }
-      cluster.drops = (_from, to, { type }) => to === x && type !== 'acknowledge';
       cluster.runFor(ms(800));
     },
   },
