@@ -7,7 +7,9 @@ import { routeKey, type ServiceKey } from './keys.ts';
 import type { SliceObject } from './objects.ts';
 import type { InvalidObject, Objects } from './types.ts';
 
-export interface ObjectEdit {
+export type ObjectEdit = ObjectUpdate | ObjectRejection;
+
+export interface ObjectUpdate {
   /** `Kind namespace/name`. */
   readonly id: string;
   /** Undefined: it is gone. */
@@ -15,7 +17,7 @@ export interface ObjectEdit {
 }
 
 /** The newest form of an object cannot be used: its last good form, if any, stays in force. */
-export interface RejectedObject {
+export interface ObjectRejection {
   /** `Kind namespace/name`. */
   readonly id: string;
   readonly invalid: InvalidObject;
@@ -44,7 +46,7 @@ class Edits {
   }
 }
 
-export function reduceObjects(objects: Objects, changes: readonly (ObjectEdit | RejectedObject)[]): Objects {
+export function reduceObjects(objects: Objects, changes: readonly ObjectEdit[]): Objects {
   const edits = new Edits();
   const slices: SliceLists = { byService: new Map(), owners: new Map() };
   for (const change of changes) {
@@ -57,7 +59,7 @@ export function reduceObjects(objects: Objects, changes: readonly (ObjectEdit | 
   return edits.apply(objects);
 }
 
-function editObject(edits: Edits, { id, object }: ObjectEdit): void {
+function editObject(edits: Edits, { id, object }: ObjectUpdate): void {
   const [kind, name] = split(id);
   if (object === undefined) {
     switch (kind) {
@@ -134,7 +136,7 @@ function editObject(edits: Edits, { id, object }: ObjectEdit): void {
 }
 
 /** Slices are kept by the Service that they belong to. */
-function editSlice(objects: Objects, edits: Edits, lists: SliceLists, { id, object }: ObjectEdit): void {
+function editSlice(objects: Objects, edits: Edits, lists: SliceLists, { id, object }: ObjectUpdate): void {
   const [, name] = split(id);
   const listOf = (service: ServiceKey) => lists.byService.get(service) ?? objects.slices.get(service) ?? [];
   const without = (service: ServiceKey) =>
