@@ -1,10 +1,29 @@
 #!/usr/bin/env node
+import { readFile } from 'node:fs/promises';
 import { Command, CommanderError, Option } from 'commander';
 import { EXIT } from './cli/exit-codes.ts';
 import type { Format, Output } from './cli/output.ts';
 import { VERSION } from './version.ts';
 
 const DEFAULT_SOCKET = '/run/signpost/signpost.sock';
+const DEFAULT_STATE = '/var/lib/signpost';
+
+const MOVES = [
+  { name: 'drain', description: 'Hand every VIP over and take none.', arguments: undefined, sample: 'signpost drain' },
+  { name: 'undrain', description: 'Take VIPs again.', arguments: undefined, sample: 'signpost undrain' },
+  {
+    name: 'rebalance',
+    description: 'Move VIPs from speakers that lead more than their share.',
+    arguments: undefined,
+    sample: 'signpost rebalance',
+  },
+  {
+    name: 'hand-over',
+    description: 'Hand one VIP over to another node.',
+    arguments: '<vip>',
+    sample: 'signpost hand-over 203.0.113.10 --to n2',
+  },
+] as const;
 
 const output: Output = {
   out: (text) => process.stdout.write(text),
@@ -78,6 +97,70 @@ async function main(argv: readonly string[]): Promise<number> {
     });
 
   program
+    .command('leaders [vip]')
+    .description('Show who leads which VIP, and why.')
+    .addOption(socket())
+    .addOption(format())
+    .option('-w, --watch', 'print each change')
+    .addHelpText('after', example('signpost leaders 203.0.113.10 --watch'))
+    .action(async (vip: string | undefined, flags: { socket: string; output: Format; watch?: boolean }) => {
+      const { leaders } = await import('./cli/leaders.ts');
+      endOnInterrupt();
+      const options = { socket: flags.socket, format: flags.output, vip, watch: flags.watch === true };
+      code = await leaders(options, output, interrupted.signal);
+    });
+
+  for (const { name, description, arguments: argument, sample } of MOVES) {
+    program
+      .command(argument === undefined ? name : `${name} ${argument}`)
+      .description(description)
+      .addOption(socket())
+      .option('--to <node>', 'node that is to take over, if it can')
+      .addHelpText('after', example(sample))
+      .action(async (...given: unknown[]) => {
+        const { askToMove } = await import('./cli/drain.ts');
+        const vip = argument === undefined ? undefined : (given[0] as string);
+        const flags = given.at(argument === undefined ? 0 : 1) as { socket: string; to?: string };
+        code = await askToMove(flags.socket, name, { vip, to: flags.to }, output);
+      });
+  }
+
+  program
+    .command('validate <path...>')
+    .description('Check manifests: files, folders, or - for standard input. Ends with 1 where anything is wrong.')
+    .addOption(new Option('-o, --output <format>', 'form of the answer').choices(['table', 'json']).default('table'))
+    .addHelpText('after', example('signpost validate manifests/'))
+    .action(async (paths: string[], flags: { output: 'table' | 'json' }) => {
+      const { validate } = await import('./cli/validate.ts');
+      const readStdin = async () => Buffer.from(await readInput()).toString('utf8');
+      code = await validate(paths, { format: flags.output, readStdin }, output);
+    });
+
+  program
+    .command('cleanup')
+    .description('Remove every trace of signpost from this node: its nftables tables, its socket, its state.')
+    .addOption(socket())
+    .addOption(new Option('--state-dir <folder>', 'where assignments are remembered').default(DEFAULT_STATE))
+    .option('--keep-state', 'keep what was assigned')
+    .addHelpText('after', example('signpost cleanup'))
+    .action(async (flags: { socket: string; stateDir: string; keepState?: boolean }) => {
+      const { cleanup } = await import('./cli/cleanup.ts');
+      code = await cleanup({ ...flags, keepState: flags.keepState === true }, output);
+    });
+
+  const bgp = program.command('bgp').description('BGP.');
+  bgp
+    .command('decode <source>')
+    .description('Explain BGP messages: hexadecimal digits, a file, or - for standard input.')
+    .addOption(format())
+    .addHelpText('after', example('signpost bgp decode ffffffffffffffffffffffffffffffff001304'))
+    .action(async (source: string, flags: { output: Format }) => {
+      const { bgpDecode } = await import('./cli/bgp-decode.ts');
+      const input = { stdin: readInput, file: (path: string) => readFile(path) };
+      code = await bgpDecode(source, { format: flags.output, assumptions: {} }, input, output);
+    });
+
+  program
     .command('version')
     .description('Print the version.')
     .addHelpText('after', example('signpost version'))
@@ -96,6 +179,12 @@ async function main(argv: readonly string[]): Promise<number> {
 function renameFlags(flags: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { interface: interfaces, keyFile: keyFiles, cluster: clusterId, ...rest } = flags;
   return { ...rest, interfaces, keyFiles, clusterId };
+}
+
+async function readInput(): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) chunks.push(chunk);
+  return Buffer.concat(chunks);
 }
 
 function example(command: string): string {
