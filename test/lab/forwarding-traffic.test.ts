@@ -30,7 +30,7 @@ afterAll(() => lab[Symbol.asyncDispose]());
 /** Endpoints come, go and change weight, and other VIP:ports with them; each pod goes on serving. */
 function version(i: number): ForwardingPlan {
   const weights: number[] = pods.map((_, pod) => ((i >> pod) & 1) + ((i + pod) % 3));
-  if (weights.every((weight) => weight === 0)) weights[0] = 1;
+  if (!weights.some((weight) => weight > 0)) weights[0] = 1;
   const at = (port: number) =>
     pods.flatMap(({ v4 }, pod) => (weights[pod] === 0 && i % 2 ? [] : [`${v4}:${port}*${weights[pod]}`]));
   const others = Array.from({ length: i % 5 }, (_, k) => entry(VIP, 'TCP', 9_000 + k, at(8080)));
