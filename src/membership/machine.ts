@@ -2,6 +2,7 @@ import { after, type MonotonicNs, ms } from '../../net/clock.ts';
 import type { NodeName, Vip } from '../../net/names.ts';
 import { onClaims, onHoldingsKnown, resumeHoldings, runClaims, serve, stopAnswering } from './claims.ts';
 import { onConflict, runConflicts } from './conflict.ts';
+import { reportDark } from './dark.ts';
 import { BUCKETS, noticeDigest, onDigest } from './digest.ts';
 import { onOffer, onOfferReply, rebalance, runHandOvers, startHandOver } from './hand-over.ts';
 import { noLease, onAcknowledge, reportLease, runLease } from './lease.ts';
@@ -359,6 +360,7 @@ const RUN: Record<Task, (turn: Turn) => void> = {
     runMembers(turn);
     runDoubts(turn);
     runLeave(turn);
+    reportDark(turn);
     housekeep(turn);
   },
   conflict: runConflicts,
