@@ -122,14 +122,19 @@ const spec = withRules(
       .describe('Clients that may use the route; absent or empty: all.'),
   }),
   {
-    rule: '!has(self.addresses) || size(self.addresses) < 2 || isIP(self.addresses[0]) && isIP(self.addresses[1]) && ip(self.addresses[0]).family() != ip(self.addresses[1]).family()',
+    rule:
+      '!has(self.addresses) || size(self.addresses) < 2 || !self.addresses.all(a, isIP(a)) ||' +
+      ' ip(self.addresses[0]).family() != ip(self.addresses[1]).family()',
     message: 'addresses holds two of one family; give at most one IPv4 and one IPv6 address',
     holds: ({ addresses = [] }) => addresses.length < 2 || addresses[0]?.includes(':') !== addresses[1]?.includes(':'),
   },
   {
-    rule: 'self.rules.all(r, !has(r.port) || self.rules.exists_one(o, has(o.port) && o.port == r.port && o.protocol == r.protocol))',
+    rule:
+      'self.rules.all(r, !has(r.port) || !has(r.protocol) || self.rules.exists_one(o,' +
+      ' has(o.port) && has(o.protocol) && o.port == r.port && o.protocol == r.protocol))',
     message: 'two rules have the same protocol and port; join them into one with several backendRefs',
-    holds: ({ rules }) => unique(rules.filter((r) => r.port !== undefined).map((r) => `${r.port}/${r.protocol}`)),
+    holds: ({ rules }) =>
+      unique(rules.flatMap((r) => (r.port === undefined || r.protocol === undefined ? [] : `${r.port}/${r.protocol}`))),
   },
 ).describe('What is wanted.');
 

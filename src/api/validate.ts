@@ -33,10 +33,10 @@ export function checkObject(input: unknown): Result<KnownObject, readonly Proble
   }
   const parsed = schema.safeParse(input);
   if (parsed.success) return ok(parsed.data);
-  return { problem: parsed.error.issues.flatMap((issue) => describe(issue, input, schema)) };
+  return { problem: parsed.error.issues.flatMap((issue) => describeIssue(issue, input, schema)) };
 }
 
-function describe(issue: z.core.$ZodIssue, input: unknown, schema: z.ZodType): Problem[] {
+function describeIssue(issue: z.core.$ZodIssue, input: unknown, schema: z.ZodType): Problem[] {
   const field = formatPath(issue.path);
   const value = at(input, issue.path);
   if (issue.code === 'unrecognized_keys') {
@@ -46,13 +46,21 @@ function describe(issue: z.core.$ZodIssue, input: unknown, schema: z.ZodType): P
       const likely = near !== undefined && distance(near, key) <= Math.max(2, key.length / 3);
       return {
         field: field === '' ? key : `${field}.${key}`,
-        value: at(input, [...issue.path, key]),
+        value: scalar(at(input, [...issue.path, key])),
         message: 'is not a field',
         fix: likely ? `did you mean ${near}` : `known here are ${known.join(', ')}`,
       };
     });
   }
-  return [{ field, value, ...wording(issue, value) }];
+  return [{ field, value: scalar(value), ...wording(issue, value) }];
+}
+
+/** What minima and maxima count, by the type of the value. */
+const UNITS: Readonly<Record<string, string>> = { string: ' characters', array: ' items' };
+
+/** A whole object or list would drown its problem. */
+function scalar(value: unknown): unknown {
+  return typeof value === 'object' ? undefined : value;
 }
 
 function wording(issue: z.core.$ZodIssue, value: unknown): { message: string; fix: string } {
@@ -67,9 +75,15 @@ function wording(issue: z.core.$ZodIssue, value: unknown): { message: string; fi
         fix: `write ${oneOf(issue.values.map((v) => (v === '' ? '""' : String(v))))}`,
       };
     case 'too_small':
-      return { message: `is below its minimum of ${issue.minimum}`, fix: `give at least ${issue.minimum}` };
+      return {
+        message: `is less than ${issue.minimum}${UNITS[issue.origin] ?? ''}`,
+        fix: `give at least ${issue.minimum}`,
+      };
     case 'too_big':
-      return { message: `is above its maximum of ${issue.maximum}`, fix: `give at most ${issue.maximum}` };
+      return {
+        message: `is more than ${issue.maximum}${UNITS[issue.origin] ?? ''}`,
+        fix: `give at most ${issue.maximum}`,
+      };
     default: {
       // Our own rules are worded "what is wrong; what to do".
       const [message = '', ...fix] = issue.message.split('; ');
