@@ -3,7 +3,12 @@ import { expect, test } from 'vitest';
 import { Inventory, type RawChange, type RawObject } from './inventory.ts';
 
 const object = (name: string, resourceVersion: number, namespace?: string): RawObject => ({
-  metadata: { name, resourceVersion: String(resourceVersion), ...(namespace === undefined ? {} : { namespace }) },
+  metadata: {
+    name,
+    uid: name,
+    resourceVersion: String(resourceVersion),
+    ...(namespace === undefined ? {} : { namespace }),
+  },
 });
 
 test('tells of what is new and says nothing of what is known', () => {

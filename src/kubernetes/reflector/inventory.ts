@@ -1,6 +1,11 @@
 /** An object as the API server has it. */
 export interface RawObject {
-  readonly metadata: { readonly name: string; readonly namespace?: string; readonly resourceVersion: string };
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+  };
 }
 
 export interface RawChange {

@@ -4,19 +4,12 @@ import type { ApiFailure } from '../../kubernetes/failure.ts';
 import type { RawChange, RawObject } from '../../kubernetes/reflector/inventory.ts';
 import { Reflector } from '../../kubernetes/reflector/reflector.ts';
 import { apiVersionOf, collectionPath, RESOURCES } from '../../kubernetes/resources.ts';
+import type { StoredStatus } from '../../kubernetes/stored-status.ts';
 import type { ObjectEdit } from '../../world/reduce-objects.ts';
 import type { SourceState } from '../../world/types.ts';
 import { type Assignment, readAssignment } from './assignments.ts';
 import { describeFailures } from './failures.ts';
 import { readChange } from './read.ts';
-
-/** The status of an object as the API server has it. */
-export interface StoredStatus {
-  /** `Kind namespace/name`. */
-  readonly id: string;
-  /** Undefined: the object is gone. */
-  readonly stored: { readonly resourceVersion: string; readonly status: unknown } | undefined;
-}
 
 /** What one answer of the API server brought: to be taken in as one. */
 export interface ClusterChange {
@@ -112,5 +105,5 @@ function readStatus(kind: Kind, { key, object }: RawChange): StoredStatus {
   const id = `${kind} ${key}`;
   if (object === undefined) return { id, stored: undefined };
   const { metadata, status } = object as RawObject & { readonly status?: unknown };
-  return { id, stored: { resourceVersion: metadata.resourceVersion, status } };
+  return { id, stored: { uid: metadata.uid, resourceVersion: metadata.resourceVersion, status } };
 }
