@@ -1,0 +1,267 @@
+import type { SessionSpec } from '../../bgp/bfd/speaker.ts';
+import type { BfdEvent, BfdStatus } from '../../bgp/bfd/status.ts';
+import type { Ip } from '../../net/ip.ts';
+import { formatProblem, type Result } from '../../net/result.ts';
+import { Table } from '../../net/table.ts';
+import {
+  type BgpRoute,
+  type BgpRouteKey,
+  bgpRouteKey,
+  type PasswordRef,
+  type SessionPlan,
+} from '../decide/bgp/types.ts';
+import type { BgpPlan } from '../decide/bgp.ts';
+import type { BgpEventView, BgpRoutesView, BgpSessionView, BgpStatus } from '../observability/bgp-status.ts';
+import { bfdSpec, bfdVerdict, bfdView } from './bgp/bfd.ts';
+import type { BgpSpeaker, Ending, RouteEdit } from './bgp/speaker.ts';
+
+export interface BgpReport {
+  /** BGPPeers that could not be set up, with the reason. */
+  readonly problems: ReadonlyMap<string, string>;
+}
+
+export interface BgpOptions {
+  readonly node: string;
+  readonly speaker: BgpSpeaker;
+  /** The wire's table of BFD sessions, by name of the BGPPeer. */
+  readonly setBfd: (table: Table<string, SessionSpec>) => void;
+  readonly readPassword: (ref: PasswordRef) => Promise<Result<string>>;
+  /** Tells of the router on an interface, and again when it is another one or none. */
+  readonly findRouter: (device: string, onRouter: (address: Ip | undefined) => void) => Disposable;
+  /** Milliseconds between saying that routes leave and withdrawing them (RFC 8326). */
+  readonly drainWait: number;
+  readonly now: () => Date;
+  /** Something to show has changed. */
+  readonly onChange: () => void;
+}
+
+type Routes = Table<BgpRouteKey, BgpRoute>;
+
+interface Configured {
+  readonly plan: SessionPlan;
+  /** Absent while an unnumbered peer's router is looked for. */
+  address: Ip | undefined;
+  password: string | undefined;
+  /** The speaker has it. */
+  running: boolean;
+  discovery: Disposable | undefined;
+}
+
+const MAX_EVENTS = 256;
+
+/** Makes the BGP speaker and the wire's BFD sessions equal to the plan. */
+export class BgpActuator {
+  readonly #options: BgpOptions;
+  readonly #peers = new Map<string, Configured>();
+  readonly #events: BgpEventView[] = [];
+  readonly #problems = new Map<string, string>();
+  #bfd = Table.empty<string, SessionSpec>();
+  #bfdStatus = new Map<string, BfdStatus>();
+  #wanted: BgpPlan | undefined;
+  #applied: BgpPlan | undefined;
+  #routes: Routes = Table.empty();
+  #work: Promise<void> | undefined;
+  #withdrawing: NodeJS.Timeout | undefined;
+  #withdrawn = false;
+
+  constructor(options: BgpOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * One run at a time, the latest plan wins. Must not be called before everything that is to be announced at the start
+   * is in the plan: the End-of-RIB that follows makes peers forget what they kept over a restart.
+   */
+  async apply(plan: BgpPlan, signal?: AbortSignal): Promise<BgpReport> {
+    this.#wanted = plan;
+    this.#work ??= this.#run(signal).finally(() => {
+      this.#work = undefined;
+    });
+    await this.#work;
+    return { problems: this.#problems };
+  }
+
+  onBfd(event: BfdEvent): void {
+    const verdict = bfdVerdict(event);
+    this.record(event.key, `BFD ${event.from} -> ${event.to}${verdict === undefined ? '' : `: ${verdict}`}`);
+    if (verdict !== undefined && this.#peers.get(event.key)?.running === true) {
+      this.#options.speaker.bfdDown(event.key, verdict);
+    }
+  }
+
+  onBfdStatus(sessions: readonly BfdStatus[]): void {
+    this.#bfdStatus = new Map(sessions.map((session) => [session.key, session]));
+  }
+
+  /** One line for `signpost bgp events`; the oldest are forgotten. */
+  record(peer: string, text: string): void {
+    this.#events.push({ at: this.#options.now().toISOString(), peer, text });
+    if (this.#events.length > MAX_EVENTS) this.#events.shift();
+    this.#options.onChange();
+  }
+
+  status(): BgpStatus {
+    const plan = this.#applied;
+    const without = [...(plan?.withoutSession ?? []), ...this.#problems, ...this.#looking()];
+    return {
+      node: this.#options.node,
+      sessions: Array.from(this.#peers.keys(), (peer) => this.#view(peer)).filter((view) => view !== undefined),
+      withoutSession: without.map(([peer, reason]) => ({ peer, reason })),
+      withheld: Array.from(plan?.withheld ?? [], ([vip, reason]) => ({ vip, reason })),
+      events: [...this.#events],
+      draining: plan?.draining === true ? (this.#withdrawn ? 'withdrawn' : 'announced') : 'no',
+    };
+  }
+
+  /** Undefined: no such peer here. */
+  routes(peer: string): BgpRoutesView | undefined {
+    if (this.#peers.get(peer)?.running !== true) return undefined;
+    const holders = this.#applied?.holders;
+    const routes = this.#options.speaker.routes(peer).map((route) => {
+      const asks = holders?.get(bgpRouteKey(peer, route.prefix)) ?? new Map<unknown, string>();
+      return { ...route, vips: [...asks.values()] };
+    });
+    return { peer, routes };
+  }
+
+  /** A restart leaves BFD to fall silent with the wire; a shutdown says AdminDown once the sessions have ended. */
+  async close(ending: Ending, signal: AbortSignal): Promise<void> {
+    clearTimeout(this.#withdrawing);
+    for (const peer of this.#peers.values()) peer.discovery?.[Symbol.dispose]();
+    await this.#options.speaker.close(ending, signal);
+    if (ending === 'shutdown') this.#options.setBfd(Table.empty());
+  }
+
+  async #run(signal: AbortSignal | undefined): Promise<void> {
+    while (this.#wanted !== undefined && signal?.aborted !== true) {
+      const plan = this.#wanted;
+      this.#wanted = undefined;
+      const before = this.#applied?.sessions ?? Table.empty<string, SessionPlan>();
+      // Read before anything is touched, so that the rest happens at once.
+      const passwords = await this.#passwords(plan, before);
+      this.#applied = plan;
+      for (const { key, after } of plan.sessions.changes(before)) this.#setPeer(key, after, passwords.get(key));
+      this.#drain(plan.draining);
+      this.#editRoutes(plan);
+      this.#updateBfd();
+    }
+    this.#options.onChange();
+  }
+
+  async #passwords(plan: BgpPlan, before: BgpPlan['sessions']): Promise<Map<string, Result<string>>> {
+    const read = new Map<string, Result<string>>();
+    for (const { key, after } of plan.sessions.changes(before)) {
+      if (after?.password !== undefined) read.set(key, await this.#options.readPassword(after.password));
+    }
+    return read;
+  }
+
+  #setPeer(name: string, plan: SessionPlan | undefined, password: Result<string> | undefined): void {
+    const before = this.#peers.get(name);
+    before?.discovery?.[Symbol.dispose]();
+    this.#problems.delete(name);
+    if (plan === undefined || password?.problem !== undefined) {
+      if (before?.running === true) this.#options.speaker.delete(name);
+      this.#peers.delete(name);
+      if (password?.problem !== undefined) this.#problems.set(name, formatProblem(password.problem));
+      return;
+    }
+    const peer: Configured = {
+      plan,
+      address: plan.remote.kind === 'address' ? plan.remote.address : undefined,
+      password: password?.ok,
+      running: before?.running ?? false,
+      discovery: undefined,
+    };
+    this.#peers.set(name, peer);
+    if (plan.remote.kind === 'address') this.#start(name, peer);
+    else
+      peer.discovery = this.#options.findRouter(plan.remote.interface, (address) => this.#found(name, peer, address));
+  }
+
+  #found(name: string, peer: Configured, address: Ip | undefined): void {
+    if (peer.address === address || this.#peers.get(name) !== peer) return;
+    peer.address = address;
+    const device = peer.plan.remote.interface ?? '';
+    this.record(
+      name,
+      address === undefined ? `no router on ${device} any more` : `router ${address} found on ${device}`,
+    );
+    if (address === undefined) {
+      this.#options.speaker.delete(name);
+      peer.running = false;
+    } else {
+      this.#start(name, peer);
+    }
+    this.#updateBfd();
+  }
+
+  #start(name: string, peer: Configured): void {
+    if (peer.address === undefined) return;
+    const { plan, address, password } = peer;
+    this.#options.speaker.set(name, { session: plan, address, zone: plan.remote.interface, password });
+    if (peer.running) return;
+    peer.running = true;
+    // The routes that the peer has missed so far.
+    const own = [...this.#routes.values()].filter((route) => route.peer === name);
+    if (own.length > 0) this.#options.speaker.edit(name, own);
+  }
+
+  #editRoutes(plan: BgpPlan): void {
+    const wanted: Routes = this.#withdrawn ? Table.empty() : plan.routes;
+    const edits = new Map<string, RouteEdit[]>();
+    for (const { before, after } of wanted.changes(this.#routes)) {
+      const route = after ?? before;
+      if (route === undefined) continue;
+      const list = edits.get(route.peer) ?? [];
+      edits.set(route.peer, list);
+      list.push({ prefix: route.prefix, attributes: after?.attributes });
+    }
+    this.#routes = wanted;
+    for (const [peer, list] of edits) {
+      if (this.#peers.get(peer)?.running === true) this.#options.speaker.edit(peer, list);
+    }
+  }
+
+  /** First the routes say that they leave, which the plan does; after the wait they go. */
+  #drain(draining: boolean): void {
+    if (!draining) {
+      clearTimeout(this.#withdrawing);
+      this.#withdrawing = undefined;
+      this.#withdrawn = false;
+      return;
+    }
+    this.#withdrawing ??= setTimeout(() => {
+      this.#withdrawn = true;
+      if (this.#applied !== undefined) this.#editRoutes(this.#applied);
+      this.#options.onChange();
+    }, this.#options.drainWait);
+  }
+
+  #updateBfd(): void {
+    const edits = new Map<string, SessionSpec | undefined>();
+    for (const name of this.#bfd.keys()) edits.set(name, undefined);
+    for (const [name, { plan, address }] of this.#peers) {
+      const spec = address === undefined ? undefined : bfdSpec(plan, address);
+      const before = this.#bfd.get(name);
+      edits.set(name, JSON.stringify(spec) === JSON.stringify(before) ? before : spec);
+    }
+    const next = this.#bfd.with(edits);
+    if (next === this.#bfd) return;
+    this.#bfd = next;
+    this.#options.setBfd(next);
+  }
+
+  /** Unnumbered peers whose router has not shown itself. */
+  #looking(): [string, string][] {
+    return [...this.#peers]
+      .filter(([, { address }]) => address === undefined)
+      .map(([name, { plan }]) => [name, `no router advertisement heard on ${plan.remote.interface ?? ''}`]);
+  }
+
+  #view(peer: string): BgpSessionView | undefined {
+    const view = this.#options.speaker.view(peer);
+    const bfd = this.#bfdStatus.get(peer);
+    return view === undefined || bfd === undefined || !this.#bfd.has(peer) ? view : { ...view, bfd: bfdView(bfd) };
+  }
+}
