@@ -153,3 +153,15 @@ export function customResourceDefinition({ kind, plural, shortNames, columns }: 
     },
   };
 }
+
+/** Every CEL rule in a schema with the path of what it judges: `spec.rules[]`. */
+export function celRules(schema: JsonSchema, path: string): { readonly path: string; readonly message: string }[] {
+  const own = (schema['x-kubernetes-validations'] ?? []) as { readonly message: string }[];
+  const properties = Object.entries((schema['properties'] ?? {}) as Record<string, JsonSchema>);
+  const items = schema['items'] as JsonSchema | undefined;
+  return [
+    ...own.map(({ message }) => ({ path, message })),
+    ...properties.flatMap(([name, field]) => celRules(field, path === '' ? name : `${path}.${name}`)),
+    ...(items === undefined ? [] : celRules(items, `${path}[]`)),
+  ];
+}

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { formatProblem } from '../../net/result.ts';
-import { CRDS, type JsonSchema, structuralSchema } from '../../scripts/crd.ts';
+import { CRDS, celRules, structuralSchema } from '../../scripts/crd.ts';
 import { KINDS } from '../../src/api/kinds.ts';
 import { checkObject } from '../../src/api/validate.ts';
 import { ControlPlane } from '../harness/cluster/control-plane.ts';
@@ -19,17 +19,6 @@ function pathOf(kind: RuleCase['kind'], name = ''): string {
 /** What we say of an object: nothing where it is valid. */
 function ourVerdict(object: unknown): string {
   return (checkObject(object).problem ?? []).map(formatProblem).join('\n');
-}
-
-/** `Kind path: message` of every CEL rule in a schema. */
-function rulesOf(schema: JsonSchema, kind: string, path = ''): string[] {
-  const own = (schema['x-kubernetes-validations'] ?? []) as { rule: string; message: string }[];
-  const children = Object.entries((schema['properties'] ?? {}) as Record<string, JsonSchema>);
-  return [
-    ...own.map(({ message }) => `${kind} ${path}: ${message}`),
-    ...children.flatMap(([name, child]) => rulesOf(child, kind, path === '' ? name : `${path}.${name}`)),
-    ...(schema['items'] === undefined ? [] : rulesOf(schema['items'] as JsonSchema, kind, `${path}[]`)),
-  ];
 }
 
 await describeOnCluster('the CRDs', (programs) => {
@@ -72,7 +61,9 @@ await describeOnCluster('the CRDs', (programs) => {
   });
 
   test('have a case for every rule that they say in CEL', () => {
-    const rules = CRDS.flatMap(({ kind }) => rulesOf(structuralSchema(kind), kind));
+    const rules = CRDS.flatMap(({ kind }) =>
+      celRules(structuralSchema(kind), '').map(({ path, message }) => `${kind} ${path}: ${message}`),
+    );
     const transitions = rules.filter((rule) => rule.includes('cannot be changed'));
     expect(transitions).toHaveLength(1);
     const covered = RULE_CASES.map(({ kind, at, words }) => `${kind} ${at}: ${words}`);
@@ -154,6 +145,12 @@ await describeOnCluster('the CRDs', (programs) => {
     expect(stdout).toContain('Share of new connections');
     const { stdout: all } = await plane.kubectl(['get', 'signpost', '-A', '-o', 'name']);
     expect(all).toContain('addresspool.signpost.dev/columns');
+  });
+
+  test('take every sample as it stands', async () => {
+    for (const file of await readdir('daemonset/samples')) {
+      await plane.kubectl(['apply', '--server-side', '--validate=strict', '-f', `daemonset/samples/${file}`]);
+    }
   });
 
   test('server-side apply merges rules by name', async () => {
