@@ -11,14 +11,17 @@ type Safe = NftText | Ip | Prefix | InterfaceName | Port | number;
 
 /** A template whose values can only be ruleset text, parsed values and whole numbers: no string gets in unparsed. */
 export function nft(parts: TemplateStringsArray, ...values: readonly Safe[]): NftText {
-  return String.raw({ raw: parts }, ...values.map(checked)) as NftText;
+  let text = parts[0] ?? '';
+  for (const [i, value] of values.entries()) text += checked(value) + (parts[i + 1] ?? '');
+  return text as NftText;
 }
 
 export function join(texts: Iterable<NftText>, separator: ', ' | '; '): NftText {
   return [...texts].join(separator) as NftText;
 }
 
-function checked(value: Safe): Safe {
-  if (typeof value === 'number' && !Number.isSafeInteger(value)) throw new RangeError(`${value} in a ruleset`);
-  return value;
+function checked(value: Safe): string {
+  if (typeof value !== 'number') return value;
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${value} in a ruleset`);
+  return String(value);
 }

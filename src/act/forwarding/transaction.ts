@@ -30,16 +30,13 @@ export class Transaction {
 
   /** Changed data is a deletion and an addition: the kernel refuses to add over an element with other data. */
   edit(before: readonly Element[], after: readonly Element[]): void {
-    const old = new Map(before.map((element) => [identity(element), element]));
+    const kept = before.length === 0 || after.length === 0 ? NONE : intersect(before, after);
+    for (const element of before) if (!has(kept, element)) this.#push(this.#deleted, element.set, element.key);
     for (const element of after) {
-      const was = old.get(identity(element));
-      old.delete(identity(element));
-      if (was?.data === element.data && was) continue;
-      if (was) this.#push(this.#deleted, was.set, was.key);
+      if (has(kept, element)) continue;
       const { set, key, data } = element;
       this.#push(this.#added, set, data === undefined ? key : nft`${key} : ${data}`);
     }
-    for (const { set, key } of old.values()) this.#push(this.#deleted, set, key);
   }
 
   /** One line for nft. */
@@ -61,6 +58,19 @@ function elements(verb: NftText, set: NftText, list: readonly NftText[]): NftTex
   return nft`${verb} element ${TABLE} ${set} { ${join(list, ', ')} }`;
 }
 
-function identity({ set, key }: Element): string {
-  return `${set} ${key}`;
+const NONE: ReadonlySet<string> = new Set();
+
+/** Those that are the same in both. */
+function intersect(before: readonly Element[], after: readonly Element[]): ReadonlySet<string> {
+  const there = new Set(before.map(identity));
+  return new Set(after.map(identity).filter((id) => there.has(id)));
+}
+
+/** Spares the making of an identity where there is nothing to find. */
+function has(set: ReadonlySet<string>, element: Element): boolean {
+  return set.size > 0 && set.has(identity(element));
+}
+
+function identity({ set, key, data }: Element): string {
+  return `${set} ${key} : ${data}`;
 }
