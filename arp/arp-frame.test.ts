@@ -43,7 +43,11 @@ test('what is encoded is decoded', () => {
     targetMac: macs,
     targetIp: ips,
   });
-  fc.assert(fc.property(frames, (frame) => expect(decodeArp(encodeArp(frame))).toEqual(frame)));
+  fc.assert(
+    fc.property(frames, (frame) => {
+      expect(decodeArp(encodeArp(frame))).toEqual(frame);
+    }),
+  );
 });
 
 describe('faults', () => {

@@ -40,7 +40,11 @@ test('what is encoded is decoded', () => {
       override: fc.boolean(),
     }),
   );
-  fc.assert(fc.property(frames, (frame) => expect(decodeNdp(encodeNdp(frame))).toEqual(frame)));
+  fc.assert(
+    fc.property(frames, (frame) => {
+      expect(decodeNdp(encodeNdp(frame))).toEqual(frame);
+    }),
+  );
 });
 
 describe('what RFC 4861 section 7.1 asks of a receiver', () => {

@@ -3,7 +3,7 @@ import type { InterfaceName, Vip } from '../../net/names.ts';
 import { Table } from '../../net/table.ts';
 import type { VipEntry } from '../membership/types.ts';
 import type { Segment } from '../wire/protocol.ts';
-import { NO_OBJECTS } from '../world/empty.ts';
+import { emptyWorld } from '../world/empty.ts';
 import type { RouteKey, ServiceKey } from '../world/keys.ts';
 import type { Grant, Pool, Route } from '../world/objects.ts';
 import type { World } from '../world/types.ts';
@@ -41,9 +41,10 @@ export interface L2Entry {
   readonly entry: VipEntry;
 }
 
+/** The plan of a daemon that has seen nothing. */
 function nothing(world: World): Plan {
   return {
-    world: { ...world, objects: NO_OBJECTS },
+    world: emptyWorld(world),
     pools: acceptPools(Table.empty(), []),
     pins: emptyPins(),
     allocation: emptyAllocation(),

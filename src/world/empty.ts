@@ -28,9 +28,14 @@ export interface WorldOptions {
 }
 
 /** What a daemon knows before it has seen anything. */
-export function emptyWorld(options: WorldOptions): World {
+export function emptyWorld({ self, witness, interfaces, peers, pinByClaims, memory }: WorldOptions): World {
   return {
-    ...options,
+    self,
+    witness,
+    interfaces,
+    peers,
+    pinByClaims,
+    memory,
     objects: NO_OBJECTS,
     source: { synced: false, staleSince: undefined, problems: [] },
     links: NO_LINKS,
