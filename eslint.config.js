@@ -20,7 +20,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['*.config.ts'],
+    files: ['*.config.ts', '**/*.d.ts'],
     rules: { 'no-restricted-syntax': 'off' },
   },
 );

@@ -44,6 +44,7 @@ const NLMSG_ERROR = 2;
 const NLMSG_DONE = 3;
 const NLM_F_DUMP_INTR = 0x10;
 
+const AF_UNSPEC = 0;
 const ARPHRD_ETHER = 1;
 const IFF_UP = 0x1;
 const IFF_LOOPBACK = 0x8;
@@ -119,7 +120,8 @@ const RTA = { destination: 1, oif: 4, gateway: 5, table: 15 } as const;
 const NDA = { destination: 1, lladdr: 2 } as const;
 
 function decodeLink(type: number, body: Uint8Array): RouteMessage | undefined {
-  if (body.length < 16) return undefined;
+  // The bridge tells of its ports in the same messages (AF_BRIDGE): a port that leaves it is not gone.
+  if (body.length < 16 || body[0] !== AF_UNSPEC) return undefined;
   const view = viewOf(body);
   const index = view.getInt32(4, true);
   if (type === RTM.deleteLink) return { type: 'linkGone', index };
