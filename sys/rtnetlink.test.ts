@@ -127,13 +127,13 @@ test('the end of a dump, an error and an interrupted dump', () => {
 });
 
 test('no bytes make it throw, and it always ends', () => {
-  fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => void decodeRouteMessages(bytes).messages));
+  fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => decodeRouteMessages(bytes).messages.length >= 0));
   const good = message(RTM.newLink, ifinfo(7, 1), attribute(3, text('eth1')));
   fc.assert(
     fc.property(
       fc.nat(good.length - 1),
       fc.nat(255),
-      (i, byte) => void decodeRouteMessages(good.with(i, byte)).messages,
+      (i, byte) => decodeRouteMessages(good.with(i, byte)).messages,
     ),
   );
 });
