@@ -296,19 +296,24 @@ function sendDecided(turn: Turn, handOver: HandOver, holding: Holding, successor
   send(turn, successor.node, { type: 'decided', claim });
 }
 
-/** Every holder above the mean hands its surplus to members below it. */
+/**
+ * Every holder above the mean hands its surplus to members below it. All make the same plan from the same tables,
+ * and each carries out its own part.
+ */
 export function rebalance(turn: Turn): void {
   const { state } = turn;
-  const { self } = state.config;
   const counts = loads(turn);
-  const mean = Math.ceil(state.vips.size / Math.max(1, state.members.size));
-  const held = [...state.holdings.values()].filter(({ phase }) => phase === 'answering').map(({ claim }) => claim.vip);
-  for (const vip of held.sort().slice(mean)) {
-    const to = candidates(state, vip)
-      .filter((node) => node !== self && (counts.get(node) ?? 0) < mean)
-      .sort((a, b) => (counts.get(a) ?? 0) - (counts.get(b) ?? 0))[0];
+  const leaders = [...state.members.values()].filter(({ witness }) => !witness).length;
+  const mean = Math.ceil(state.vips.size / Math.max(1, leaders));
+  const count = (node: NodeName) => counts.get(node) ?? 0;
+  for (const vip of [...state.vips.keys()].sort()) {
+    const holder = state.claims.get(vip)?.claim.holder;
+    if (holder === undefined || holder.released || count(holder.node) <= mean) continue;
+    const below = candidates(state, vip).filter((node) => count(node) < mean);
+    const to = below.sort((a, b) => count(a) - count(b))[0];
     if (to === undefined) continue;
-    counts.set(to, (counts.get(to) ?? 0) + 1);
-    startHandOver(turn, vip, to, false);
+    counts.set(holder.node, count(holder.node) - 1);
+    counts.set(to, count(to) + 1);
+    if (holder.node === state.config.self) startHandOver(turn, vip, to, false);
   }
 }

@@ -1,8 +1,10 @@
 import { type MonotonicNs, ms } from '../../net/clock.ts';
 import type { NodeName, Vip } from '../../net/names.ts';
-import { create, type MembershipState, mayAnswer, step } from '../../src/membership/machine.ts';
+import { makeKey } from '../../src/membership/datagram.ts';
+import { create, type MembershipState, mayAnswer, peers, step } from '../../src/membership/machine.ts';
 import type { Message } from '../../src/membership/messages.ts';
 import { ALL_RULES, type Rules } from '../../src/membership/rules.ts';
+import { Sessions } from '../../src/membership/session.ts';
 import { PROFILES, type Timings } from '../../src/membership/timings.ts';
 import type {
   Effect,
@@ -28,9 +30,13 @@ export interface ClusterOptions {
   readonly witnesses?: number;
   /** Clock rates differ by up to this share, e.g. 0.01. */
   readonly drift?: number;
+  /** Messages cross the LAN as authenticated datagrams; this share arrives changed, cut or again. */
+  readonly forgery?: number;
   /** Keeps the timeline. */
   readonly trace?: boolean;
 }
+
+const KEY = makeKey(new TextEncoder().encode('a key of the simulation'));
 
 export const GATEWAY = 'gateway';
 
@@ -40,6 +46,7 @@ interface SimNode {
   readonly rate: number;
   readonly offset: number;
   state: MembershipState | undefined;
+  sessions: Sessions | undefined;
   life: number;
   timer: number;
   pausedUntil: number;
@@ -81,6 +88,7 @@ export class Cluster {
   readonly timeline: string[] = [];
   readonly cuts = new Set<string>();
   readonly removed = new Set<string>();
+  private readonly recorded: Uint8Array[] = [];
   readonly answerers = new Map<Vip, Set<NodeName>>();
   members: Member[];
   now = 0;
@@ -110,6 +118,7 @@ export class Cluster {
         rate: 1 + this.random.between(-drift, drift),
         offset: Math.floor(this.random.between(0, ms(1_000_000))),
         state: undefined,
+        sessions: undefined,
         life: 0,
         timer: Number.POSITIVE_INFINITY,
         pausedUntil: 0,
@@ -212,6 +221,10 @@ export class Cluster {
       },
       this.local(node),
     );
+    if (this.options.forgery !== undefined) {
+      const random = () => this.random.next();
+      node.sessions = new Sessions({ self: node.name, session, cluster: 'simulated', keys: [KEY], random });
+    }
     this.handle(node, { type: 'members', members: this.members });
     this.handle(node, { type: 'vips', upserts: this.entriesFor(node), deletes: [] });
     this.handle(node, { type: 'start' });
@@ -233,6 +246,7 @@ export class Cluster {
 
   private stop(node: SimNode): void {
     node.state = undefined;
+    node.sessions = undefined;
     node.life++;
     node.timer = Number.POSITIVE_INFINITY;
     for (const vip of node.answering) this.answerers.get(vip)?.delete(node.name);
@@ -327,6 +341,7 @@ export class Cluster {
       return;
     }
     const { effects } = step(node.state, event, this.local(node));
+    if (event.type === 'members') node.sessions?.setMembers(peers(node.state));
     for (const effect of effects) this.apply(node, effect);
     this.check(node);
     this.onStep?.(node.name);
@@ -415,11 +430,37 @@ export class Cluster {
     for (let copy = 0; copy < copies; copy++) {
       if (!this.reaches(from.name, to) || this.random.chance(this.loss)) continue;
       if (this.drops?.(from.name, to, message) === true) continue;
+      const bytes = from.sessions?.seal(to, message);
+      if (from.sessions !== undefined && bytes === undefined) this.violate(`${message.type} does not fit a datagram`);
       this.at(this.now + from.sendStall + this.delay(), () => {
-        if (from.state?.config.session !== session && this.knowsNewer(target, from)) return;
-        this.handle(target, { type: 'message', from: from.name, session, message });
+        if (bytes !== undefined) this.deliver(target, from.name, bytes);
+        else if (from.state?.config.session === session || !this.knowsNewer(target, from)) {
+          this.handle(target, { type: 'message', from: from.name, session, message });
+        }
       });
     }
+  }
+
+  private deliver(target: SimNode, from: NodeName, sent: Uint8Array): void {
+    if (target.sessions === undefined || target.state === undefined) return;
+    const bytes = this.random.chance(this.options.forgery ?? 0) ? this.forge(sent) : sent;
+    this.recorded[this.random.below(500)] = sent;
+    const { message, reply } = target.sessions.open(bytes, this.local(target));
+    if (message !== undefined) this.handle(target, { type: 'message', ...message });
+    if (reply === undefined || !this.reaches(target.name, reply.to) || this.random.chance(this.loss)) return;
+    const back = this.node(reply.to);
+    this.at(this.now + this.delay(), () => this.deliver(back, from, reply.bytes));
+  }
+
+  /** Something that an attacker on the LAN may send instead. */
+  private forge(sent: Uint8Array): Uint8Array {
+    const replayed = this.recorded[this.random.below(500)];
+    if (replayed !== undefined && this.random.chance(0.5)) return replayed;
+    if (this.random.chance(0.3)) return sent.subarray(0, this.random.below(sent.length));
+    const changed = sent.slice();
+    const at = this.random.below(changed.length);
+    changed[at] = (changed[at] ?? 0) ^ (1 + this.random.below(255));
+    return changed;
   }
 
   /** A replaced session's datagrams are dropped by the transport. */

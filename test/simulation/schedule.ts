@@ -251,6 +251,7 @@ export function randomSchedule(random: Random, seed: number, rules?: Partial<Rul
     firstClaim: random.pick(['written', 'peers']),
     drift: random.pick([0, 0.005, 0.0099]),
     witnesses,
+    ...(random.chance(0.06) ? { forgery: random.pick([0, 0.02]) } : {}),
     ...(rules === undefined ? {} : { rules }),
   };
   const names = Array.from({ length: nodes }, (_, i) => `n${i + 1}`);

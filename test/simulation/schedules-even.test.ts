@@ -1,0 +1,6 @@
+import { expect, it } from 'vitest';
+import { search } from './search.ts';
+
+it('keeps every property over 50,000 cluster-seconds of random faults (even seeds)', () => {
+  expect(search(2, 2, 50_000)).toEqual([]);
+});
