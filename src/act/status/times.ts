@@ -57,8 +57,3 @@ function since(item: Fields, stored: unknown, keys: readonly string[], now: stri
 function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
-
-/** RFC 3339 in whole seconds, as metav1.Time writes it. */
-export function formatTime(time: Date): string {
-  return time.toISOString().replace(/\.\d{3}Z$/, 'Z');
-}

@@ -7,8 +7,9 @@ import type { ApiClient } from '../../kubernetes/client.ts';
 import { type ApiFailure, isStatus } from '../../kubernetes/failure.ts';
 import { objectPath, RESOURCES } from '../../kubernetes/resources.ts';
 import type { StatusVersion, StoredStatus } from '../../kubernetes/stored-status.ts';
+import { formatTime } from '../../kubernetes/time.ts';
 import { TokenBucket } from '../../kubernetes/token-bucket.ts';
-import { formatTime, withTimes } from './times.ts';
+import { withTimes } from './times.ts';
 import type { WantedStatus } from './wanted.ts';
 
 export interface StatusWrite {
