@@ -84,6 +84,7 @@ export function create(config: MembershipConfig, now: MonotonicNs): MembershipSt
     unfenced: { heard: new Map(), own: new Map(), tellAt: now },
     tells: [],
     doubts: new Map(),
+    doubted: new Map(),
     certificates: [],
     status: { version: 0, text: '', exceptions: [], at: NEVER, step: 0 },
     listed: true,

@@ -91,8 +91,9 @@ export function hear(turn: Turn, from: NodeName, session: SessionId): void {
   const { state, now } = turn;
   const member = state.members.get(from);
   if (member === undefined) return;
-  if (now - member.heardAt > 3 * state.config.timings.heartbeat) welcome(turn, from);
+  const silence = now - member.heardAt;
   member.heardAt = now;
+  if (silence > 3 * state.config.timings.heartbeat) welcome(turn, from);
   if (member.dead) {
     member.dead = false;
     replan(turn);
@@ -115,6 +116,7 @@ export function hear(turn: Turn, from: NodeName, session: SessionId): void {
 function welcome(turn: Turn, node: NodeName): void {
   const { state, now } = turn;
   sendUnfenced(turn, node);
+  reviewOrphans(turn, node);
   if (!state.formed || state.lease.held || !beaten(state.lease).some((voter) => voter.node === node)) return;
   state.lease.nextBeat = now;
   wake(turn, 'lease', now);

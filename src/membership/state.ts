@@ -242,6 +242,8 @@ export interface State {
   readonly tells: Tell[];
   /** Lives that have forgotten this voter's vote, and since when they are silent. */
   readonly doubts: Map<Incarnation, MonotonicNs>;
+  /** Lives that such voters found silent, and when. */
+  readonly doubted: Map<Incarnation, MonotonicNs>;
   readonly certificates: { message: Message; at: MonotonicNs; step: number }[];
   readonly status: {
     version: number;

@@ -294,22 +294,32 @@ function tellCertificate(turn: Turn, certificate: State['certificates'][number])
 }
 
 export function onCertificate(turn: Turn, message: Extract<Message, { type: 'certificate' }>): void {
-  const { state } = turn;
+  const { state, now } = turn;
   const { life, list, proven } = message;
   if (isOwnLife(state, life)) return;
-  const existing = subjectOf(state, life);
-  // Without proof it says only that succession may be tried: who still votes for the life goes on doing so.
-  if (!proven && existing !== undefined && isVoter(state, existing.list) && !existing.void) return;
-  const found = existing ?? subject(turn, life);
+  if (!proven) {
+    state.doubted.set(life.incarnation, now);
+    reviewOrphans(turn, life.node);
+    return;
+  }
+  const found = subject(turn, life);
   learnList(found, list);
   certify(turn, found, false);
+}
+
+/** Voters that forgot the life found it silent, and it was not heard here since. */
+function isDoubted({ state }: Turn, life: Life): boolean {
+  const doubtedAt = state.doubted.get(life.incarnation);
+  if (doubtedAt === undefined) return false;
+  const member = state.members.get(life.node);
+  return member?.session !== sessionOf(life.incarnation) || member.heardAt <= doubtedAt;
 }
 
 /** Whether succession of this life's claims may be tried: its voters have the last word. */
 export function isVoid(turn: Turn, life: Life): boolean {
   const { state, now } = turn;
   if (life.node === state.config.self) return life.incarnation !== state.incarnation;
-  if (subjectOf(state, life)?.certified === true) return true;
+  if (subjectOf(state, life)?.certified === true || isDoubted(turn, life)) return true;
   const member = state.members.get(life.node);
   if (member?.session === undefined) return false;
   if (member.session !== sessionOf(life.incarnation)) return now - member.sessionSince > state.config.timings.vote;
@@ -354,4 +364,5 @@ export function forgetLives(turn: Turn): void {
     }
     if (lives.size === 0) state.subjects.delete(node);
   }
+  for (const incarnation of state.doubted.keys()) if (!needed.has(incarnation)) state.doubted.delete(incarnation);
 }

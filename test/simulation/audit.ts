@@ -1,3 +1,4 @@
+import { ms } from '../../net/clock.ts';
 import type { NodeName, Vip } from '../../net/names.ts';
 import type { Message } from '../../src/membership/messages.ts';
 import { majority } from '../../src/membership/state.ts';
@@ -68,6 +69,7 @@ export class Audit {
     this.#chain.set(effect.vip, epochs);
     const life = `${name}/${state.incarnation}`;
     const running = this.#sessions();
+    if (this.#cluster.now - this.#cluster.membersChangedAt < ms(1000)) return;
     for (const [epoch, link] of epochs) {
       // Where a majority has lost its memory a chain may begin anew.
       const remembered = link.witnesses.filter((session) => running.includes(session)).length;

@@ -92,6 +92,7 @@ export class Cluster {
   readonly answerers = new Map<Vip, Set<NodeName>>();
   members: Member[];
   now = 0;
+  membersChangedAt = Number.NEGATIVE_INFINITY;
   loss = 0;
   duplication = 0;
   /** Extra delay up to this, for one packet in ten: reorders. */
@@ -304,6 +305,7 @@ export class Cluster {
   /** Each node sees the change within `skew`. */
   setMember(name: string, listed: boolean, skew = 0): void {
     this.log(name, listed ? 'is a member' : 'is no member');
+    this.membersChangedAt = this.now;
     if (listed) this.removed.delete(name);
     else this.removed.add(name);
     const members = [...this.nodes.values()].filter((node) => !this.removed.has(node.name));
