@@ -1,3 +1,4 @@
+import type { IpFamily } from '../net/ip.ts';
 import { addressOf, libc, SO_ATTACH_FILTER, SOL_SOCKET } from './libc.ts';
 
 /** One instruction of classic BPF (Linux Documentation/networking/filter.rst): opcode, jumps, operand. */
@@ -49,11 +50,36 @@ export function encodeProgram(program: readonly Instruction[]): Uint8Array {
   return new Uint8Array(bytes.buffer);
 }
 
-/** @returns whether the kernel took the program; errno tells why not. */
-export function attachFilter(fd: number, program: readonly Instruction[]): boolean {
+/** `SKF_NET_OFF`: the network header, wherever the socket's own data begins. */
+const NETWORK_HEADER = 0xfff00000;
+const TTL_OFFSET = { IPv4: 8, IPv6: 7 } as const;
+
+/** IP_MINTTL does not filter UDP nor ICMPv6: this drops every other TTL or hop limit, for any socket of a family. */
+export function onlyTtl(family: IpFamily, ttl: number): Instruction[] {
+  return [
+    [LOAD.u8, 0, 0, NETWORK_HEADER + TTL_OFFSET[family]],
+    [JUMP_IF_EQUAL, 0, 1, ttl],
+    [RETURN, 0, 0, WHOLE_FRAME],
+    [RETURN, 0, 0, 0],
+  ];
+}
+
+/** Hands a struct sock_fprog to `attach`, whose kernel call reads the program that it points to. */
+export function withFilter<T>(program: readonly Instruction[], attach: (sockFprog: Uint8Array) => T): T {
   const code = encodeProgram(program);
   const sockFprog = new DataView(new ArrayBuffer(16));
   sockFprog.setUint16(0, program.length, true);
   sockFprog.setBigUint64(8, addressOf(code), true);
-  return libc.setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, new Uint8Array(sockFprog.buffer), 16) === 0;
+  const result = attach(new Uint8Array(sockFprog.buffer));
+  // A use after the call: the collector must not take the program before the kernel has read it.
+  code.fill(0);
+  return result;
+}
+
+/** @returns whether the kernel took the program; errno tells why not. */
+export function attachFilter(fd: number, program: readonly Instruction[]): boolean {
+  return withFilter(
+    program,
+    (sockFprog) => libc.setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, sockFprog, sockFprog.length) === 0,
+  );
 }

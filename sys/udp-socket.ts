@@ -1,6 +1,6 @@
 import { type Ip, type IpFamily, isLinkLocal, isV4 } from '../net/ip.ts';
 import { type Failure, ok, problem, type Result } from '../net/result.ts';
-import { attachFilter, type Instruction } from './bpf.ts';
+import { attachFilter, onlyTtl } from './bpf.ts';
 import { callFailed } from './errno.ts';
 import {
   AF_INET,
@@ -24,20 +24,6 @@ import { interfaceIndex, socketAddress } from './socket-address.ts';
 
 /** DSCP CS6, network control (RFC 4594 section 3.2). */
 const NETWORK_CONTROL = 0xc0;
-
-/** `SKF_NET_OFF`: the network header, wherever the socket's own data begins. */
-const NETWORK_HEADER = 0xfff00000;
-const TTL_OFFSET = { IPv4: 8, IPv6: 7 } as const;
-
-/** IP_MINTTL does not filter UDP: a program that drops every other TTL or hop limit does. */
-function onlyTtl(family: IpFamily, ttl: number): Instruction[] {
-  return [
-    [0x30, 0, 0, NETWORK_HEADER + TTL_OFFSET[family]],
-    [0x15, 0, 1, ttl],
-    [0x06, 0, 0, 0x40000],
-    [0x06, 0, 0, 0],
-  ];
-}
 
 export interface ReceiveOptions {
   readonly family: IpFamily;
