@@ -28,6 +28,9 @@ export interface KernelTableOptions {
 const COMPARISON_SHARE = 0.02;
 const COMPARISON_INTERVAL = 2_000;
 
+/** Characters. What is larger goes to a process of its own: a long-lived nft keeps its last 800 lines in memory. */
+const LARGE = 8_000;
+
 const NO_BOUNCES = Table.empty<Vip, Bounce>();
 
 /** The table in the kernel, as this process knows it. One call at a time. */
@@ -144,7 +147,9 @@ export class KernelTable implements AsyncDisposable {
   }
 
   #transact(line: NftText): Promise<Result<string>> {
-    return this.#foreign.during(() => this.#nft.run(line));
+    return this.#foreign.during(() =>
+      line.length < LARGE ? this.#nft.run(line) : runProgram(this.#options.launch, 'nft', ['-f', '-'], line),
+    );
   }
 
   /** By a process of its own: the memory that a long listing takes is given back. */

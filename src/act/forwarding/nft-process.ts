@@ -74,7 +74,9 @@ export class NftProcess implements AsyncDisposable {
 
   #start(): ChildProcessWithoutNullStreams {
     const [command, ...args] = this.#launch('nft');
-    const child = spawn(command, [...args, '-i'], { stdio: 'pipe' });
+    // Else nft reads and writes all lines of all runs in ~/.nft.history.
+    const env = { ...process.env, HOME: '/nonexistent' };
+    const child = spawn(command, [...args, '-i'], { stdio: 'pipe', env });
     let failure: Error | undefined;
     child.on('error', (error) => {
       failure = error;
@@ -109,19 +111,24 @@ export class NftProcess implements AsyncDisposable {
   }
 }
 
-/** Runs a program to its end; its standard output. */
+/** Runs a program to its end; what it printed. */
 export function runProgram(
   launch: Launcher,
   program: keyof typeof PACKAGE,
-  args: readonly NftText[] | readonly string[],
+  args: readonly string[],
+  input = '',
 ): Promise<Result<string> & { readonly code: number }> {
   const [command, ...before] = launch(program);
   return new Promise((resolve) => {
-    execFile(command, [...before, ...args], { maxBuffer: 1 << 30, timeout: PATIENCE }, (error, stdout, stderr) => {
+    const options = { maxBuffer: 1 << 30, timeout: PATIENCE };
+    const child = execFile(command, [...before, ...args], options, (error, stdout, stderr) => {
       if (error === null) resolve({ ...ok(stdout), code: 0 });
       else if (typeof error.code === 'number') resolve({ ...refusal(stderr), code: error.code });
       else resolve({ ...startProblem(program, error), code: -1 });
     });
+    // What the write cannot tell, the end of the process does.
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end(input);
   });
 }
 
