@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { BfdSpeaker } from '../../bgp/bfd/speaker.ts';
 import type { BfdEvent } from '../../bgp/bfd/status.ts';
@@ -44,7 +46,7 @@ function speakerIn(lab: Lab, namespace: Namespace) {
   return { speaker, events };
 }
 
-async function neighbors(lab: Lab, kind: RouterKind, peer: Omit<BfdPeerConfig, keyof typeof TIMERS>) {
+async function neighbors(lab: Lab, kind: RouterKind, peer: Partial<BfdPeerConfig> & Pick<BfdPeerConfig, 'address'>) {
   const lan = await lab.lan('lan');
   const [node, there] = await Promise.all([
     lab.host('node', lan, [`${NODE.v4}/24`, `${NODE.v6}/64`]),
@@ -199,7 +201,7 @@ test('a packet that passed a router does not reach a single-hop session', async 
     () => speaker.status()[0]?.received,
     (n) => n === 1,
   );
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await sleep(100);
   expect(speaker.status()[0]?.received).toBe(1);
 });
 
@@ -221,4 +223,32 @@ test('a link-local peer', async () => {
     () => speaker.status()[0]?.state,
     (state) => state === 'Up',
   );
+});
+
+test('the wire holds 50 ms x 3 for 20 s beside a main thread that stands still for 1 s of every 3', async () => {
+  await using lab = await Lab.open();
+  const fast = { transmit: 50, receive: 50, multiplier: 3 };
+  const { node, router } = await neighbors(lab, 'frr', { ...fast, address: NODE.v4, localAddress: ROUTER.v4 });
+  const program = join(import.meta.dirname, 'bfd-under-load.ts');
+  const wire = node.start([process.execPath, '--import', 'tsx', program, ROUTER.v4, NODE.v4]);
+  await eventually(
+    'Up',
+    () => router.bfd(NODE.v4),
+    (s) => s?.state === 'Up',
+    { within: 10_000 },
+  );
+  await eventually(
+    'at 50 ms',
+    () => router.bfd(NODE.v4),
+    (s) => s?.detectionTime === 150,
+  );
+  const before = await router.cli('show bfd peers counters');
+  await sleep(20_000);
+  expect(await router.bfd(NODE.v4)).toMatchObject({ state: 'Up', detectionTime: 150 });
+  const flaps = (text: string) => Number(/Session down events: (\d+)/.exec(text)?.[1]);
+  expect(flaps(before)).not.toBeNaN();
+  expect(flaps(await router.cli('show bfd peers counters'))).toBe(flaps(before));
+  const events = wire.lines.map((line) => JSON.parse(line) as BfdEvent);
+  expect(events.map(({ to }) => to).slice(-1)).toEqual(['Up']);
+  expect(events.filter(({ from }) => from === 'Up')).toEqual([]);
 });
