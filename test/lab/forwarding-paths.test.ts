@@ -7,6 +7,49 @@ import type { Namespace } from '../harness/namespace.ts';
 import { type Node, type NodeLan, nodeLan, type Pod } from '../harness/nodes.ts';
 import { applied, entry, forwardingOf, plan, pointAt } from './forwarding-fixture.ts';
 
+const SEND_SCTP = `
+import socket, sys
+family = socket.AF_INET6 if ':' in sys.argv[1] else socket.AF_INET
+socket.socket(family, socket.SOCK_RAW, 132).sendto(bytes.fromhex(sys.argv[2]), (sys.argv[1], 0))
+`;
+
+/** A UDP datagram behind a destination options header (RFC 8200 section 4.6) of padding; prints the answer. */
+const ASK_WITH_OPTIONS = `
+import socket, sys
+IPV6_DSTOPTS = 59
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+s.setsockopt(socket.IPPROTO_IPV6, IPV6_DSTOPTS, bytes([0, 0, 1, 4, 0, 0, 0, 0]))
+s.settimeout(1.5)
+s.connect((sys.argv[1], int(sys.argv[2])))
+s.send(b'hello')
+print(s.recv(1500).decode())
+`;
+
+/** An INIT chunk (RFC 9260 section 3.3.2) behind the common header, with its CRC32c: conntrack checks it. */
+function sctpInit(from: number, to: number): Buffer {
+  const packet = Buffer.alloc(32);
+  packet.writeUInt16BE(from, 0);
+  packet.writeUInt16BE(to, 2);
+  packet.writeUInt8(1, 12);
+  packet.writeUInt16BE(20, 14);
+  packet.writeUInt32BE(0x01020304, 16);
+  packet.writeUInt32BE(65_535, 20);
+  packet.writeUInt16BE(1, 24);
+  packet.writeUInt16BE(1, 26);
+  packet.writeUInt32BE(1, 28);
+  packet.writeUInt32LE(crc32c(packet), 8);
+  return packet;
+}
+
+function crc32c(bytes: Uint8Array): number {
+  let crc = 0xffffffff;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0x82f63b78 : 0);
+  }
+  return (crc ^ 0xffffffff) >>> 0;
+}
+
 /** The VIP `x` of a family: each test has ports of its own on it. */
 const VIPS = {
   v4: { a: '192.168.50.100', b: '192.168.50.101', bare: '192.168.50.102' },
@@ -15,7 +58,17 @@ const VIPS = {
 const FAMILIES = ['v4', 'v6'] as const;
 type Family = (typeof FAMILIES)[number];
 
-const PORT = { spread: 80, hairpin: 81, remote: 82, host: 83, hostRemote: 84, kept: 85, other: 8081, ownPort: 9000 };
+const PORT = {
+  spread: 80,
+  hairpin: 81,
+  remote: 82,
+  host: 83,
+  hostRemote: 84,
+  kept: 85,
+  other: 8081,
+  ownPort: 9000,
+  sctp: 3868,
+};
 
 let lab: Lab;
 let lan: NodeLan;
@@ -32,6 +85,8 @@ beforeAll(async () => {
   [n1, n2] = lan.nodes as [Node, Node];
   [p11, p12] = n1.pods as [Pod, Pod];
   [p21] = n2.pods as [Pod];
+  // The strictest setting that distributions have: a node must need no exception.
+  for (const { namespace } of lan.nodes) namespace.sysctl({ 'ipv4.conf.all.rp_filter': 1 });
   for (const { namespace, v4, v6 } of [p11, p12, p21, n1, n2]) {
     await httpBackend(lab, namespace, 8080);
     await udpBackend(lab, namespace, 8080, [v4, v6]);
@@ -61,6 +116,7 @@ function entriesOf(family: Family): ForwardingEntry[] {
     ...both(a, PORT.host, [at(n1)]),
     ...both(a, PORT.hostRemote, [at(n2)]),
     ...both(a, PORT.kept, [at(p11)], { keepClientAddress: true }),
+    entry(a, 'SCTP', PORT.sctp, [at(p11, 3868)]),
     entry(a, 'TCP', PORT.other, [at(p12, 9090)]),
     entry(a, 'TCP', PORT.ownPort, [at(n1)]),
   ];
@@ -130,6 +186,14 @@ describe.each(FAMILIES)('%s', (family) => {
     expect(await askHttp(lan.client.namespace, vip.a, PORT.ownPort)).toMatchObject({ backend: 'n1' });
   });
 
+  test('SCTP is translated', async () => {
+    await using capture = await p11.namespace.capture('sctp');
+    const packet = sctpInit(40_000, PORT.sctp).toString('hex');
+    await lan.client.namespace.run(['python3', '-c', SEND_SCTP, vip.a, packet]);
+    const [seen] = await capture.stop();
+    expect(seen?.text).toContain(`> ${p11[family]}.3868: sctp`);
+  });
+
   test('an endpoint sees the node instead of the client', async () => {
     for (const ask of Object.values(protocols)) {
       const { client } = await ask(lan.client.namespace, vip.a, PORT.hairpin);
@@ -185,4 +249,10 @@ describe.each(FAMILIES)('%s', (family) => {
     await expect(askUdp(lan.client.namespace, vip.bare, 444)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     expect(await capture.stop()).toEqual([]);
   });
+});
+
+test('IPv6 extension headers do not hide the port', async () => {
+  const argv = ['python3', '-c', ASK_WITH_OPTIONS, VIPS.v6.a, String(PORT.hairpin)];
+  const { stdout } = await lan.client.namespace.run(argv);
+  expect(JSON.parse(stdout)).toMatchObject({ backend: 'p11', bytes: 5 });
 });
