@@ -133,6 +133,27 @@ describe('a change of endpoints', () => {
   });
 });
 
+test('a UDP flow that began before its entry was there is translated within half a second', async () => {
+  // To have gone anywhere, it needs a route.
+  await node.namespace.ip(`route add default via ${lan.nodes[1]?.v4}`);
+  const flow = await udpSocket(pods[1].namespace.path, '0.0.0.0');
+  const answered = new Promise<string>((resolve) => flow.once('message', (message) => resolve(message.toString())));
+  const sending = setInterval(() => flow.send('x', 80, '192.168.50.109'), 20);
+  try {
+    await eventually('the flow goes astray', async () => {
+      const { stdout } = await node.namespace.run(['conntrack', '-L', '--orig-dst', '192.168.50.109']);
+      return stdout.includes('UNREPLIED');
+    });
+    await applied(forwarding, plan([entry('192.168.50.109', 'UDP', 80, http(1))]));
+    const late = new Promise<string>((resolve) => setTimeout(() => resolve('no answer'), 500));
+    expect(await Promise.race([answered, late])).toContain('p11');
+  } finally {
+    clearInterval(sending);
+    flow.close();
+    await node.namespace.ip('route del default');
+  }
+});
+
 describe('session affinity', () => {
   const from = (address: string) => askHttp(lan.client.namespace, VIP.v4, 80, { localAddress: address });
   const where = async () =>

@@ -1,27 +1,36 @@
-import type { Ip } from '../../../net/ip.ts';
 import type { Vip } from '../../../net/names.ts';
 import type { ForwardingEndpoint, ForwardingKey, Port } from '../../decide/types.ts';
 
 type Target = Pick<ForwardingEndpoint, 'address' | 'port'>;
 
-/** UDP flows that the kernel would keep sending to an endpoint that has gone, for as long as the client goes on. */
+/** UDP flows that the kernel would go on sending to where they once went, for as long as the client goes on. */
 export interface StaleFlow {
   readonly vip: Vip;
   readonly port: Port;
-  readonly endpoint: { readonly address: Ip; readonly port: Port };
+  readonly endpoint: Target;
 }
 
-/** Those of the endpoints `before` that `after` does not have, not even drained. */
+/** To those of the endpoints `before` that `after` does not have, not even drained. */
 export function staleFlows(
   key: ForwardingKey,
   before: Iterable<Target | undefined>,
   after: readonly ForwardingEndpoint[],
 ): StaleFlow[] {
-  const [vip, protocol, port] = key.split('|');
-  if (protocol !== 'UDP') return [];
   const kept = new Set(after.map(({ address, port }) => `${address} ${port}`));
-  return Array.from(before)
+  const gone = Array.from(before)
     .filter((endpoint) => endpoint !== undefined)
-    .filter(({ address, port }) => !kept.has(`${address} ${port}`))
-    .map((endpoint) => ({ vip: vip as Vip, port: Number(port) as Port, endpoint }));
+    .filter(({ address, port }) => !kept.has(`${address} ${port}`));
+  return udpFlows(key, gone);
+}
+
+/** Those that began before the entry was there: they went untranslated, to wherever the VIP was routed. */
+export function untranslatedFlows(key: ForwardingKey): StaleFlow[] {
+  const [vip, , port] = key.split('|') as [Vip, string, string];
+  return udpFlows(key, [{ address: vip, port: Number(port) as Port }]);
+}
+
+function udpFlows(key: ForwardingKey, endpoints: readonly Target[]): StaleFlow[] {
+  const [vip, protocol, port] = key.split('|') as [Vip, string, string];
+  if (protocol !== 'UDP') return [];
+  return endpoints.map((endpoint) => ({ vip, port: Number(port) as Port, endpoint }));
 }

@@ -3,7 +3,7 @@ import { Table } from '../../../net/table.ts';
 import type { ForwardingEntry, ForwardingKey, ForwardingPlan } from '../../decide/types.ts';
 import { type PlacedEntry, placeEntry, renderEntry } from './entry.ts';
 import { familyTextOf } from './family.ts';
-import { type StaleFlow, staleFlows } from './flows.ts';
+import { type StaleFlow, staleFlows, untranslatedFlows } from './flows.ts';
 import { listedSlots, sortElements } from './listed-entries.ts';
 import type { ListedTable } from './listing.ts';
 import { SharedObjects } from './shared-objects.ts';
@@ -82,6 +82,7 @@ export class TableState {
   *advance(from: ForwardingPlan, to: ForwardingPlan): Generator<Transaction> {
     const edits = Array.from(to.entries.changes(from.entries), ({ key, after }): Edit => {
       const placedBefore = this.#placed.get(key);
+      if (!placedBefore) this.#stale.push(...untranslatedFlows(key));
       return { key, before: placedBefore ? renderEntry(placedBefore).elements : [], placedBefore, after };
     });
     yield* this.#transactions(new Transaction(), edits, to);
