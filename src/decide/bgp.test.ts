@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Ip } from '../../net/ip.ts';
 import type { NodeName, Vip } from '../../net/names.ts';
-import { parseRange } from '../../net/prefix.ts';
+import { parsePrefix, parseRange } from '../../net/prefix.ts';
 import { must } from '../../net/result.ts';
 import { Table } from '../../net/table.ts';
 import { type BGPPeer, BGPPeerSchema } from '../api/bgp-peer.ts';
-import { NO_LINKS } from '../world/links.ts';
+import { type Link, type Links, NO_LINKS } from '../world/links.ts';
 import type { NodeObject, Pool, PoolAdvertisement } from '../world/objects.ts';
-import { type BgpInput, type BgpPlan, emptyBgpPlan, planBgp } from './bgp.ts';
+import { type BgpInput, type BgpPlan, emptyBgpPlan, peeringInterfaces, planBgp } from './bgp.ts';
 import type { VipPlan } from './vip-plan.ts';
 
 const ANY = { matchLabels: {}, matchExpressions: [] };
@@ -245,6 +245,34 @@ describe('what is withheld says why', () => {
     const plan = planOf({ vips: [vip(A, pool([]))] });
     expect([plan.routes.size, plan.withheld.size]).toEqual([0, 0]);
   });
+});
+
+test('peers are behind the interface of their network, or the one that they name', () => {
+  const link = (index: number, name: string, prefix: string): [number, Link] => [
+    index,
+    {
+      index,
+      name,
+      mac: undefined,
+      up: true,
+      carrier: true,
+      loopback: false,
+      master: undefined,
+      memberOf: undefined,
+      addresses: [{ ip: prefix.replace(/0\/.*/, '9') as Ip, prefix: must(parsePrefix(prefix)), tentative: false }],
+    },
+  ];
+  const links: Links = {
+    byIndex: new Map([link(1, 'eth0', '192.0.2.0/24'), link(2, 'eth1', '198.51.100.0/24')]),
+    gateways: [],
+  };
+  const named = { address: undefined, interface: 'eth7' };
+  const peers = [peer('near'), peer('far', { address: '10.9.9.9' }), peer('unnumbered', named)];
+  const plan = planBgp({ ...inputOf({ peers }), links }, emptyBgpPlan(NO_LINKS));
+  expect(peeringInterfaces(plan)).toEqual(['eth0', 'eth7']);
+  expect([...plan.sessions.values()].map(({ remote }) => remote.kind === 'address' && remote.connected)).toContain(
+    true,
+  );
 });
 
 test('planning step by step comes to what planning at once comes to', () => {

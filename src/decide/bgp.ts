@@ -1,9 +1,12 @@
-import type { Vip } from '../../net/names.ts';
+import type { Ip } from '../../net/ip.ts';
+import type { InterfaceName, Vip } from '../../net/names.ts';
+import { prefixContains } from '../../net/prefix.ts';
 import { formatProblem } from '../../net/result.ts';
 import { Table } from '../../net/table.ts';
 import type { BGPPeer } from '../api/bgp-peer.ts';
 import type { Links } from '../world/links.ts';
 import type { NodeObject, Pool } from '../world/objects.ts';
+import type { World } from '../world/types.ts';
 import { type Advertiser, type Asked, advertisersOf, isForNode, mergeAttributes, routesOf } from './bgp/advertise.ts';
 import { planSession } from './bgp/session.ts';
 import { type BgpRoute, type BgpRouteKey, bgpRouteKey, type SessionPlan } from './bgp/types.ts';
@@ -58,6 +61,37 @@ export function emptyBgpPlan(links: Links): BgpPlan {
     holders: Table.empty(),
     draining: false,
   };
+}
+
+/** The part of the world that BGP depends on. */
+export function bgpInput(world: World, vips: BgpInput['vips']): BgpInput {
+  const { objects, self, links, witness } = world;
+  return {
+    peers: objects.peers,
+    vips,
+    installed: world.forwarding.applied?.vips ?? Table.empty(),
+    node: objects.nodes.get(self),
+    links,
+    witness,
+    draining: world.draining || objects.speakers.get(self)?.spec.drain === true,
+  };
+}
+
+/** Where traffic for VIPs may enter from peers: traffic policy Local keeps the client address there. */
+export function peeringInterfaces({ sessions, input }: BgpPlan): InterfaceName[] {
+  const names = new Set<InterfaceName>();
+  for (const { remote, sourceInterface } of sessions.values()) {
+    if (remote.interface !== undefined) names.add(remote.interface as InterfaceName);
+    if (sourceInterface !== undefined) names.add(sourceInterface as InterfaceName);
+    if (remote.kind === 'address') for (const name of interfacesTowards(remote.address, input.links)) names.add(name);
+  }
+  return [...names].sort();
+}
+
+function interfacesTowards(ip: Ip, links: Links): InterfaceName[] {
+  return [...links.byIndex.values()]
+    .filter(({ addresses }) => addresses.some(({ prefix }) => prefixContains(prefix, ip)))
+    .map(({ name }) => name as InterfaceName);
 }
 
 /** Sessions and routes of this node. With the plan before it, work is in proportion to what changed. */
