@@ -156,7 +156,7 @@ export const metadata = z.object({
   uid: z.string().optional(),
   resourceVersion: z.string().optional(),
   generation: z.number().int().optional(),
-  creationTimestamp: z.string().nullish(),
+  creationTimestamp: z.iso.datetime({ offset: true }).nullish(),
   deletionTimestamp: z.string().nullish(),
   labels: labels.nullish(),
   annotations: labels.nullish(),

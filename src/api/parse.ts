@@ -34,7 +34,7 @@ type RawExpression = {
 export function parseMeta(raw: RawMeta): Meta {
   return {
     name: raw.name,
-    namespace: raw.namespace ?? 'default',
+    namespace: raw.namespace ?? '',
     labels: raw.labels ?? {},
     created: raw.creationTimestamp ? Date.parse(raw.creationTimestamp) : 0,
     generation: raw.generation ?? 0,

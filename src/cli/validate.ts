@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { type FileContents, readFileText, unreadable } from '../observe/manifests/file.ts';
 import { Folder } from '../observe/manifests/folder.ts';
 import { fileProblem, formatManifestProblem, type ManifestProblem } from '../observe/manifests/problem.ts';
-import { listManifests, readText } from '../observe/manifests/scan.ts';
+import { readText, scanTree } from '../observe/manifests/scan.ts';
 import { crossCheck } from './cross-check.ts';
 import { EXIT } from './exit-codes.ts';
 import { type Output, paint } from './output.ts';
@@ -32,7 +32,7 @@ async function readPath(path: string, readStdin: () => Promise<string>): Promise
   if (path === '-') return [['-', readFileText('-', await readStdin())]];
   const stats = await stat(path).catch(() => undefined);
   if (!stats?.isDirectory()) return [[path, await readFile(path)]];
-  const files = await listManifests(path).catch(() => []);
+  const { files } = await scanTree(path).catch(() => ({ files: [] }));
   if (files.length > 0) return Promise.all(files.map(async (file) => [file, await readFile(file)]));
   const none = fileProblem(path, 'holds no manifest that can be read', 'name files that end in .yaml, .yml or .json');
   return [[path, { objects: [], problems: [none], readings: new Map() }]];

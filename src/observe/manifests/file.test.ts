@@ -75,7 +75,7 @@ describe('problems', () => {
   test.each([
     ['text', 'hello', 'is not an object'],
     ['bytes', '\0\u{1}\u{fffd}', ''],
-    ['nesting', `a: ${'['.repeat(100_000)}`, 'is not YAML'],
+    ['nesting', `a: ${'['.repeat(10_000)}`, 'is not YAML'],
     ['aliases', `a: &a [1]\nb: &b [${'*a,'.repeat(99)}]\nc: [${'*b,'.repeat(99)}]`, 'is not YAML'],
     ['an unknown kind', 'apiVersion: v1\nkind: Servise\n', 'did you mean Service'],
     ['an old version', 'apiVersion: extensions/v1\nkind: Service\n', 'write v1'],

@@ -1,6 +1,6 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 
 /** Symbolic links may lead round in circles. */
 const MAX_DEPTH = 16;
@@ -15,21 +15,31 @@ export function isManifest(path: string): boolean {
   return /\.(?:ya?ml|json)$/.test(path) && !isHidden(path);
 }
 
-/** Paths of the manifests in a folder and its sub-folders, in name order. A sub-folder that cannot be read has none. */
-export async function listManifests(folder: string): Promise<string[]> {
-  const found: string[] = [];
+export interface Tree {
+  /** Paths of the manifests, in name order. */
+  readonly files: readonly string[];
+  /** The folder itself and those within it. */
+  readonly folders: readonly string[];
+}
+
+/** Finds the manifests of a folder and its sub-folders. A sub-folder that cannot be read has none. */
+export async function scanTree(folder: string): Promise<Tree> {
+  const files: string[] = [];
+  const folders: string[] = [];
   const visit = async (path: string, depth: number): Promise<void> => {
-    for (const entry of await readdir(path, { withFileTypes: true })) {
+    const entries = await readdir(path, { withFileTypes: true });
+    folders.push(path);
+    for (const entry of entries) {
       const child = join(path, entry.name);
       if (isHidden(entry.name)) continue;
-      if (isManifest(child) && !entry.isDirectory()) found.push(child);
+      if (isManifest(child) && !entry.isDirectory()) files.push(child);
       else if (depth < MAX_DEPTH && (entry.isDirectory() || (entry.isSymbolicLink() && (await isFolder(child))))) {
         await visit(child, depth + 1).catch(() => undefined);
       }
     }
   };
   await visit(folder, 0);
-  return found.sort((a, b) => (relative(folder, a) < relative(folder, b) ? -1 : 1));
+  return { files: files.sort(), folders };
 }
 
 async function isFolder(path: string): Promise<boolean> {

@@ -1,20 +1,17 @@
-import { relative } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { watch } from 'chokidar';
+import { type FSWatcher, watch } from 'node:fs';
+import { join, relative } from 'node:path';
 import type { ObjectChange } from '../objects.ts';
-import { readFileText, unreadable } from './file.ts';
+import { type FileContents, readFileText, unreadable } from './file.ts';
 import { Folder } from './folder.ts';
 import { fileProblem, formatManifestProblem, type ManifestProblem } from './problem.ts';
-import { isHidden, isManifest, listManifests, readText, type Signature, signatureAt } from './scan.ts';
+import { isManifest, readText, type Signature, scanTree, signatureAt } from './scan.ts';
 
 /** A writer that truncates a file fills it within this time, as a rule. */
 const SETTLE_MS = 8;
-/** chokidar swallows a second event within 50 ms, so what was read is looked at once more. */
-const RECHECK_MS = 60;
-/** Events get lost (network file systems, exhausted inotify watches, links that change their aim). */
+/** Events get lost: network file systems have none, and inotify watches can be exhausted. */
 const SCAN_INTERVAL_MS = 2000;
-/** A scan of many files takes at most this share of the time. */
-const SCAN_SHARE = 0.1;
+/** A scan of very many files waits this many times as long as the last took: longer where no event asked for it. */
+const REST = { wanted: 4, periodic: 49 };
 /** Files that a scan looks at together. */
 const BATCH = 64;
 
@@ -41,8 +38,15 @@ export function watchManifests(
   scanIntervalMs = SCAN_INTERVAL_MS,
 ): void {
   const watcher = new FolderWatcher(folder, listener);
-  signal.addEventListener('abort', () => void watcher.close(), { once: true });
-  void watcher.run(signal, scanIntervalMs);
+  signal.addEventListener('abort', () => watcher.close(), { once: true });
+  void watcher.run(scanIntervalMs);
+}
+
+interface KnownFile {
+  /** As it was last read; undefined where it could not be. */
+  signature: Signature | undefined;
+  readings: FileContents['readings'] | undefined;
+  reading: boolean;
 }
 
 class FolderWatcher {
@@ -50,8 +54,10 @@ class FolderWatcher {
   readonly #listener: ManifestListener;
   readonly #folder = new Folder();
   readonly #files = new Map<string, KnownFile>();
-  readonly #timers = new Map<string, NodeJS.Timeout>();
-  readonly #watcher;
+  readonly #watchers = new Map<string, FSWatcher>();
+  readonly #looks = new Map<string, NodeJS.Timeout>();
+  #scanWanted = false;
+  #wake: (() => void) | undefined;
   #expiry: NodeJS.Timeout | undefined;
   #rootProblem: ManifestProblem | undefined;
   #told = '';
@@ -60,93 +66,127 @@ class FolderWatcher {
   constructor(root: string, listener: ManifestListener) {
     this.#root = root;
     this.#listener = listener;
-    this.#watcher = watch(root, {
-      ignoreInitial: true,
-      ignored: (path, stats) => isHidden(this.#nameOf(path)) || (stats?.isFile() === true && !isManifest(path)),
-    });
-    this.#watcher.on('all', (_event, path) => {
-      if (isManifest(this.#nameOf(path))) this.#look(path, SETTLE_MS);
-    });
-    // What events miss the scans find.
-    this.#watcher.on('error', () => undefined);
   }
 
   /** Scans now and then, the first time reading every file. */
-  async run(signal: AbortSignal, scanIntervalMs: number): Promise<void> {
+  async run(scanIntervalMs: number): Promise<void> {
     let synced = false;
-    while (!signal.aborted) {
+    for (;;) {
       const start = performance.now();
+      this.#scanWanted = false;
       const complete = await this.#scan();
-      if (complete && !synced && !this.#closed) {
-        synced = true;
-        this.#listener.onSynced();
-      }
-      const pause = Math.max(scanIntervalMs, (performance.now() - start) / SCAN_SHARE);
-      await sleep(pause, undefined, { signal }).catch(() => undefined);
+      if (this.#closed) return;
+      if (complete && !synced) this.#listener.onSynced();
+      synced ||= complete;
+      const took = performance.now() - start;
+      await this.#pause(took * REST.wanted, false);
+      await this.#pause(Math.max(scanIntervalMs, took * REST.periodic), true);
     }
   }
 
-  async close(): Promise<void> {
-    this.#closed = true;
-    for (const timer of this.#timers.values()) clearTimeout(timer);
-    clearTimeout(this.#expiry);
-    await this.#watcher.close();
+  /** @param untilWanted whether an event that asks for a scan ends the pause */
+  async #pause(milliseconds: number, untilWanted: boolean): Promise<void> {
+    const isOver = () => this.#closed || (untilWanted && this.#scanWanted);
+    if (isOver()) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      this.#wake = () => {
+        if (!isOver()) return;
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 
-  #nameOf(path: string): string {
-    return relative(this.#root, path);
+  close(): void {
+    this.#closed = true;
+    this.#wake?.();
+    for (const timer of this.#looks.values()) clearTimeout(timer);
+    clearTimeout(this.#expiry);
+    for (const watcher of this.#watchers.values()) watcher.close();
   }
 
   /** Looks at every file. @returns whether the folder could be read. */
   async #scan(): Promise<boolean> {
-    let paths: readonly string[];
-    try {
-      paths = await listManifests(this.#root);
-      this.#rootProblem = undefined;
-    } catch (error) {
-      const why = `cannot be read (${(error as Error).message})`;
+    const tree = await scanTree(this.#root).catch((error: unknown) => error as Error);
+    if (this.#closed) return false;
+    if (tree instanceof Error) {
+      const why = `cannot be read (${tree.message})`;
       this.#rootProblem = fileProblem(this.#root, why, 'give it back; until then its objects stay in force');
+      this.#watchFolders([]);
       this.#tell([]);
       return false;
     }
-    const all = [...new Set([...paths, ...this.#files.keys()])];
-    for (let i = 0; i < all.length; i += BATCH) {
-      await Promise.all(all.slice(i, i + BATCH).map((path) => this.#examine(path)));
+    this.#rootProblem = undefined;
+    // Watched first: what is written after a file was looked at is an event.
+    this.#watchFolders(tree.folders);
+    const paths = [...new Set([...tree.files, ...this.#files.keys()])];
+    for (let i = 0; i < paths.length; i += BATCH) {
+      await Promise.all(paths.slice(i, i + BATCH).map((path) => this.#examine(path)));
     }
     this.#tell([]);
     return true;
   }
 
-  #look(path: string, delay: number): void {
-    if (this.#closed || this.#timers.has(path)) return;
-    const timer = setTimeout(() => {
-      this.#timers.delete(path);
+  #watchFolders(folders: readonly string[]): void {
+    const wanted = new Set(folders);
+    for (const [folder, watcher] of this.#watchers) {
+      if (wanted.has(folder)) continue;
+      watcher.close();
+      this.#watchers.delete(folder);
+    }
+    for (const folder of wanted) if (!this.#watchers.has(folder)) this.#watchFolder(folder);
+  }
+
+  #watchFolder(folder: string): void {
+    try {
+      const watcher = watch(folder, (_event, name) => this.#onEvent(folder, name));
+      this.#watchers.set(folder, watcher);
+      watcher.on('error', () => {
+        watcher.close();
+        this.#watchers.delete(folder);
+      });
+    } catch {
+      // The folder is gone again, or watches are exhausted: the next scan tries anew.
+    }
+  }
+
+  #onEvent(folder: string, name: string | null): void {
+    if (name !== null && isManifest(name)) this.#look(join(folder, name));
+    // A folder came or went, or the link by which a mounted ConfigMap changes all its files at once.
+    if (name === null || !isManifest(name)) {
+      this.#scanWanted = true;
+      this.#wake?.();
+    }
+  }
+
+  #look(path: string): void {
+    if (this.#closed || this.#looks.has(path)) return;
+    const look = () => {
+      this.#looks.delete(path);
       void this.#examine(path);
-    }, delay);
-    this.#timers.set(path, timer);
+    };
+    this.#looks.set(path, setTimeout(look, SETTLE_MS));
   }
 
   /** Reads the file if it is not as it was last read; one reading of a file at a time. */
   async #examine(path: string): Promise<void> {
-    const file = this.#files.get(path) ?? { signature: undefined, readings: undefined, busy: false };
-    if (file.busy) {
-      this.#look(path, RECHECK_MS);
+    const file = this.#files.get(path) ?? { signature: undefined, readings: undefined, reading: false };
+    if (file.reading) {
+      this.#look(path);
       return;
     }
     this.#files.set(path, file);
-    file.busy = true;
-    try {
-      const signature = await signatureAt(path);
-      if (signature === undefined || signature !== file.signature) await this.#read(path, file);
-    } finally {
-      file.busy = false;
-    }
+    file.reading = true;
+    const signature = await signatureAt(path);
+    if (signature === undefined || signature !== file.signature) await this.#read(path, file);
+    file.reading = false;
   }
 
   async #read(path: string, file: KnownFile): Promise<void> {
     const result = await readText(path);
     if (this.#closed) return;
-    const name = this.#nameOf(path);
+    const name = relative(this.#root, path);
     const now = performance.now();
     switch (result.kind) {
       case 'text': {
@@ -154,7 +194,6 @@ class FolderWatcher {
         file.signature = result.signature;
         file.readings = contents.readings;
         this.#tell(this.#folder.update(name, contents, now));
-        this.#look(path, RECHECK_MS);
         return;
       }
       case 'unreadable':
@@ -195,11 +234,4 @@ class FolderWatcher {
   async #rootIsThere(): Promise<boolean> {
     return (await signatureAt(this.#root)) !== undefined;
   }
-}
-
-interface KnownFile {
-  /** As it was last read. */
-  signature: Signature | undefined;
-  readings: ReturnType<typeof readFileText>['readings'] | undefined;
-  busy: boolean;
 }
