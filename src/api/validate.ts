@@ -55,8 +55,17 @@ function describeIssue(issue: z.core.$ZodIssue, input: unknown, schema: z.ZodTyp
   return [{ field, value: scalar(value), ...wording(issue, value) }];
 }
 
-/** What minima and maxima count, by the type of the value. */
-const UNITS: Readonly<Record<string, string>> = { string: ' characters', array: ' items' };
+function fewer(origin: string): string {
+  return origin === 'array'
+    ? 'has fewer items than'
+    : origin === 'string'
+      ? 'has fewer characters than'
+      : 'is less than';
+}
+
+function more(origin: string): string {
+  return origin === 'array' ? 'has more items than' : origin === 'string' ? 'has more characters than' : 'is more than';
+}
 
 /** A whole object or list would drown its problem. */
 function scalar(value: unknown): unknown {
@@ -75,15 +84,9 @@ function wording(issue: z.core.$ZodIssue, value: unknown): { message: string; fi
         fix: `write ${oneOf(issue.values.map((v) => (v === '' ? '""' : String(v))))}`,
       };
     case 'too_small':
-      return {
-        message: `is less than ${issue.minimum}${UNITS[issue.origin] ?? ''}`,
-        fix: `give at least ${issue.minimum}`,
-      };
+      return { message: `${fewer(issue.origin)} ${issue.minimum}`, fix: `give at least ${issue.minimum}` };
     case 'too_big':
-      return {
-        message: `is more than ${issue.maximum}${UNITS[issue.origin] ?? ''}`,
-        fix: `give at most ${issue.maximum}`,
-      };
+      return { message: `${more(issue.origin)} ${issue.maximum}`, fix: `give at most ${issue.maximum}` };
     default: {
       // Our own rules are worded "what is wrong; what to do".
       const [message = '', ...fix] = issue.message.split('; ');
