@@ -79,9 +79,11 @@ const FEATURES: readonly Feature[] = [
 
 /** Undefined where the kernel and nft can do all that rules here need; else says in words what they lack. */
 export async function missingFeatures(process: NftProcess): Promise<Problem | undefined> {
+  const { problem: anything } = await process.run(scratch([]));
+  if (anything !== undefined) return anything;
   const lacking: Feature[] = [];
   for (const feature of FEATURES) {
-    const { problem: refused } = await process.run(probe(feature));
+    const { problem: refused } = await process.run(scratch(feature.commands));
     if (refused !== undefined) lacking.push(feature);
   }
   if (lacking.length === 0) return undefined;
@@ -93,7 +95,7 @@ export async function missingFeatures(process: NftProcess): Promise<Problem | un
   ).problem;
 }
 
-function probe({ commands }: Feature): NftText {
+function scratch(commands: readonly NftText[]): NftText {
   return join([nft`add table ${SCRATCH}`, ...commands, nft`delete table ${SCRATCH}`], '; ');
 }
 

@@ -10,7 +10,7 @@ import { type NftText, nft } from './text.ts';
 export class FlowCutter implements AsyncDisposable {
   readonly #launch: Launcher;
   readonly #onProblem: (problem: Problem) => void;
-  #queue = new Map<string, StaleFlow>();
+  readonly #queue = new Map<string, StaleFlow>();
   #running: Promise<void> | undefined;
 
   constructor(launch: Launcher, onProblem: (problem: Problem) => void) {

@@ -104,11 +104,11 @@ export class KernelTable implements AsyncDisposable {
   /** Starts from whatever the kernel has. */
   async #adopt(plan: ForwardingPlan): Promise<Problem | undefined> {
     this.#bounces = undefined;
-    const found = await this.#list();
-    if (found.problem !== undefined) return found.problem;
     const lacking = this.#capable ? undefined : await missingFeatures(this.#nft);
     if (lacking !== undefined) return lacking;
     this.#capable = true;
+    const found = await this.#list();
+    if (found.problem !== undefined) return found.problem;
     // Rules are not compared but written anew: those of another version may be as many.
     const [state, transactions] = TableState.adopt(found.ok && { ...found.ok, rules: new Map() }, plan);
     const failure = await this.#run(transactions);
@@ -125,7 +125,7 @@ export class KernelTable implements AsyncDisposable {
     }
     const [state, transactions] = TableState.adopt(found.ok, plan);
     const failure = await this.#run(tap(transactions, () => onDrift(CHANGED)));
-    if (failure === undefined) this.#applied = { state, plan };
+    if (failure === undefined) await this.#keep(state, plan);
     else this.#lose(failure);
     this.#nextComparison = now() + Math.max(COMPARISON_INTERVAL, (now() - started) / COMPARISON_SHARE);
   }

@@ -8,60 +8,35 @@ export interface ListedTable extends Presence {
   readonly elements: readonly Element[];
 }
 
+/** An indented block of a table: kind, name and what is between the braces. */
+const OBJECT = /^\t(set|map|chain) ([\w-]+) \{\n(.*?)^\t\}$/gms;
+const DYNAMIC = /^\t\tflags .*\bdynamic\b/m;
+const ELEMENTS = /^\t\telements = \{(.*?)\}/ms;
+const RULE = /^\t\t(?!type \S+ hook )\S/;
+
 /**
  * The kernel is not an author of rulesets: what it lists is the table that an earlier run wrote, or that somebody
- * changed. Text of it reaches a ruleset only to delete what is listed.
+ * changed. Text of it reaches a ruleset only to delete what is listed, and only if it looks like what we write.
  */
 export function parseListing(text: string): ListedTable {
   const objects = new Map<string, TableObject['kind']>();
-  const elements: Element[] = [];
   const rules = new Map<string, number>();
-  let comment: string | undefined;
-  let chain: string | undefined;
-  let set: NftText | undefined;
-  let dynamic = false;
-  let listing = false;
-  for (const line of text.split('\n').map((raw) => raw.trim())) {
-    const opened = /^(set|map|chain) (\S+) \{$/.exec(line);
-    if (opened) {
-      const [, kind, name] = opened as unknown as [string, TableObject['kind'], NftText];
-      objects.set(name, kind);
-      set = kind === 'chain' ? undefined : name;
-      chain = kind === 'chain' ? name : undefined;
-      if (chain !== undefined) rules.set(chain, 0);
-      dynamic = false;
-      continue;
-    }
-    if (set === undefined) {
-      comment ??= /^comment "(.*)"$/.exec(line)?.[1];
-      if (chain !== undefined && isRule(line)) rules.set(chain, (rules.get(chain) ?? 0) + 1);
-      continue;
-    }
-    if (line.startsWith('flags ')) dynamic = line.includes('dynamic');
-    const body: string | undefined = listing
-      ? line
-      : line.startsWith('elements = {')
-        ? line.slice('elements = {'.length)
-        : undefined;
-    if (body === undefined) continue;
-    listing = !body.endsWith('}');
-    if (!dynamic) elements.push(...parseElements(set, body.replace(/\}$/, '')));
+  const elements: Element[] = [];
+  for (const match of text.matchAll(OBJECT)) {
+    const [, kind, name, body] = match as unknown as [string, TableObject['kind'], NftText, string];
+    objects.set(name, kind);
+    if (kind === 'chain') rules.set(name, body.split('\n').filter((line) => RULE.test(line)).length);
+    else if (!DYNAMIC.test(body)) for (const element of elementsOf(name, body)) elements.push(element);
   }
-  return { comment, objects, rules, elements };
+  return { comment: /^\tcomment "(.*)"$/m.exec(text)?.[1], objects, rules, elements };
 }
 
-function isRule(line: string): boolean {
-  return line !== '' && line !== '}' && !/^type \S+ hook /.test(line);
-}
+/** Of an element with its data and a counter. */
+const ELEMENT = /^(?<key>[\w.:/"@+ -]+?)(?: counter(?: packets \d+ bytes \d+)?)?(?: : (?<data>[\w.: -]+))?$/;
 
-function parseElements(set: NftText, list: string): Element[] {
-  return list
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== '')
-    .map((item) => {
-      const [left, data] = item.split(' : ') as [string, NftText?];
-      const key = left.replace(/ counter\b.*$/, '') as NftText;
-      return data === undefined ? { set, key } : { set, key, data };
-    });
+function* elementsOf(set: NftText, body: string): Generator<Element> {
+  for (const item of (ELEMENTS.exec(body)?.[1] ?? '').split(',')) {
+    const { key, data } = (ELEMENT.exec(item.trim())?.groups ?? {}) as { key?: NftText; data?: NftText };
+    if (key !== undefined) yield data === undefined ? { set, key } : { set, key, data };
+  }
 }

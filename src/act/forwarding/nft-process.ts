@@ -40,11 +40,6 @@ export class NftProcess implements AsyncDisposable {
     this.#launch = launch;
   }
 
-  /** For tests and reports: of the running process. */
-  get pid(): number | undefined {
-    return this.#child?.pid;
-  }
-
   /**
    * Runs one line to its end and returns what it printed. One at a time. After a problem the state of the kernel is
    * not known: the process may have died before or after the commit.

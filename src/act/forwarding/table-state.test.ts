@@ -7,7 +7,7 @@ import { KernelModel } from './testing/kernel-model.ts';
 import { anyPlan } from './testing/plans.ts';
 import type { Transaction } from './transaction.ts';
 
-const runs = { numRuns: 100 };
+const runs = { numRuns: 60 };
 
 function run(kernel: KernelModel, transactions: Iterable<Transaction>): number {
   let count = 0;
