@@ -296,10 +296,9 @@ test('a leaving node withdraws after the wait, and announces again when it stays
 
 test('routes name the VIPs that they stand for', async () => {
   const { actuator } = rig();
-  const key = bgpRouteKey('a', '203.0.113.0/24' as Prefix);
-  const ask = (n: number) => [{ peer: `ask ${n}` }, `203.0.113.${n}` as Vip] as const;
-  const holders = Table.from([[key, new Map([ask(1), ask(2)])]]) as unknown as BgpPlan['holders'];
-  await actuator.apply(plan([session('a')], [], { holders }));
+  const ask = (n: number) => [`203.0.113.${n}` as Vip, [{ peer: 'a', prefix: '203.0.113.0/24' }]] as const;
+  const asked = Table.from([ask(1), ask(2)]) as unknown as BgpPlan['asked'];
+  await actuator.apply(plan([session('a')], [], { asked }));
   expect(actuator.routes('a')?.routes).toMatchObject([
     { prefix: '203.0.113.0/24', vips: ['203.0.113.1', '203.0.113.2'] },
   ]);

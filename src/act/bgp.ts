@@ -3,13 +3,7 @@ import type { BfdEvent, BfdStatus } from '../../bgp/bfd/status.ts';
 import type { Ip } from '../../net/ip.ts';
 import { formatProblem, type Result } from '../../net/result.ts';
 import { Table } from '../../net/table.ts';
-import {
-  type BgpRoute,
-  type BgpRouteKey,
-  bgpRouteKey,
-  type PasswordRef,
-  type SessionPlan,
-} from '../decide/bgp/types.ts';
+import { type BgpRoute, type BgpRouteKey, type PasswordRef, type SessionPlan } from '../decide/bgp/types.ts';
 import type { BgpPlan } from '../decide/bgp.ts';
 import type { BgpEventView, BgpRoutesView, BgpSessionView, BgpStatus } from '../observability/bgp-status.ts';
 import { bfdSpec, bfdVerdict, bfdView } from './bgp/bfd.ts';
@@ -116,11 +110,15 @@ export class BgpActuator {
   /** Undefined: no such peer here. */
   routes(peer: string): BgpRoutesView | undefined {
     if (this.#peers.get(peer)?.running !== true) return undefined;
-    const holders = this.#applied?.holders;
-    const routes = this.#options.speaker.routes(peer).map((route) => {
-      const asks = holders?.get(bgpRouteKey(peer, route.prefix)) ?? new Map<unknown, string>();
-      return { ...route, vips: [...asks.values()] };
-    });
+    const vips = new Map<string, string[]>();
+    for (const [vip, asked] of this.#applied?.asked ?? []) {
+      for (const ask of asked) {
+        if (ask.peer === peer) vips.set(ask.prefix, [...(vips.get(ask.prefix) ?? []), vip]);
+      }
+    }
+    const routes = this.#options.speaker
+      .routes(peer)
+      .map((route) => ({ ...route, vips: [...new Set(vips.get(route.prefix))].sort() }));
     return { peer, routes };
   }
 

@@ -89,6 +89,7 @@ function inputOf({
 }: Scene): BgpInput {
   return {
     peers: Table.from(peers),
+    pools: Table.from(vips.map(([, { pool: of }]) => [of.meta.name, of] as const)),
     vips: Table.from(vips),
     installed: Table.from((installed ?? vips.map(([key]) => key)).map((key) => [key, true] as const)),
     node: here,
@@ -304,7 +305,15 @@ test('planning step by step comes to what planning at once comes to', () => {
         routes: [...plan.routes].map(([key, route]) => `${key} ${route.attributes.key}`).sort(),
         withheld: [...plan.withheld].map(String).sort(),
         sessions: [...plan.sessions.keys()].sort(),
-        holders: [...plan.holders].map(([key, asks]) => `${key} ${[...asks.values()].sort().join()}`).sort(),
+        shares: [...plan.shares]
+          .map(
+            ([key, shares]) =>
+              `${key} ${shares
+                .map(({ advertiser, vips }) => `${advertiser.order}:${vips}`)
+                .sort()
+                .join()}`,
+          )
+          .sort(),
       });
       expect(shown(stepwise)).toEqual(shown(atOnce));
     }),

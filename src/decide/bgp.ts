@@ -9,13 +9,14 @@ import type { NodeObject, Pool } from '../world/objects.ts';
 import type { World } from '../world/types.ts';
 import { type Advertiser, type Asked, advertisersOf, isForNode, mergeAttributes, routesOf } from './bgp/advertise.ts';
 import { planSession } from './bgp/session.ts';
-import { type BgpRoute, type BgpRouteKey, bgpRouteKey, type SessionPlan } from './bgp/types.ts';
+import type { BgpRoute, BgpRouteKey, SessionPlan } from './bgp/types.ts';
 import { nodeFacts } from './context.ts';
 import type { VipPlan } from './vip-plan.ts';
 
 /** What the plan for BGP depends on. */
 export interface BgpInput {
   readonly peers: Table<string, BGPPeer>;
+  readonly pools: Table<string, Pool>;
   readonly vips: Table<Vip, VipPlan>;
   /** VIPs whose rules the kernel has: a node attracts no traffic that it cannot serve. */
   readonly installed: Table<Vip, true>;
@@ -37,15 +38,23 @@ export interface BgpPlan {
   /** VIPs of pools with `spec.bgp` that this node does not announce by BGP, with the reason. */
   readonly withheld: Table<Vip, string>;
   readonly asked: Table<Vip, readonly Asked[]>;
-  /** Which VIPs a route stands for: it goes with the last of them. */
-  readonly holders: Table<BgpRouteKey, ReadonlyMap<Asked, Vip>>;
+  /** How many VIPs ask for a route, by what they ask: it goes with the last of them. */
+  readonly shares: Table<BgpRouteKey, readonly Share[]>;
+  readonly advertisers: ReadonlyMap<Pool, readonly Advertiser[]>;
   readonly draining: boolean;
+}
+
+/** VIPs that ask for one route in the same words. */
+export interface Share {
+  readonly advertiser: Advertiser;
+  readonly vips: number;
 }
 
 export function emptyBgpPlan(links: Links): BgpPlan {
   return {
     input: {
       peers: Table.empty(),
+      pools: Table.empty(),
       vips: Table.empty(),
       installed: Table.empty(),
       node: undefined,
@@ -58,7 +67,8 @@ export function emptyBgpPlan(links: Links): BgpPlan {
     routes: Table.empty(),
     withheld: Table.empty(),
     asked: Table.empty(),
-    holders: Table.empty(),
+    shares: Table.empty(),
+    advertisers: new Map(),
     draining: false,
   };
 }
@@ -68,6 +78,7 @@ export function bgpInput(world: World, vips: BgpInput['vips']): BgpInput {
   const { objects, self, links, witness } = world;
   return {
     peers: objects.peers,
+    pools: objects.pools,
     vips,
     installed: world.forwarding.applied?.vips ?? Table.empty(),
     node: objects.nodes.get(self),
@@ -97,12 +108,19 @@ function interfacesTowards(ip: Ip, links: Links): InterfaceName[] {
 /** Sessions and routes of this node. With the plan before it, work is in proportion to what changed. */
 export function planBgp(input: BgpInput, previous: BgpPlan): BgpPlan {
   const { sessions, withoutSession } = planSessions(input, previous);
-  const context = new Context(input, sessions);
-  const answers = Array.from(dirtyVips(input, previous, sessions), (vip) => [vip, context.answer(vip)] as const);
+  const before = previous.input;
+  const same =
+    sessions === previous.sessions &&
+    input.peers === before.peers &&
+    input.node === before.node &&
+    input.witness === before.witness &&
+    input.draining === before.draining;
+  const advertisers = planAdvertisers(input, sessions, same ? previous : undefined);
+  const answers = Array.from(dirtyVips(input, before, same), (vip) => [vip, answer(vip, input, advertisers)] as const);
   const asked = previous.asked.with(answers.map(([vip, answer]) => [vip, answer?.asked]));
   const withheld = previous.withheld.with(answers.map(([vip, answer]) => [vip, answer?.withheld]));
-  const { holders, routes } = gather(asked, previous);
-  return { input, sessions, withoutSession, asked, withheld, holders, routes, draining: input.draining };
+  const { shares, routes } = gather(asked, previous);
+  return { input, sessions, withoutSession, asked, withheld, shares, routes, advertisers, draining: input.draining };
 }
 
 function planSessions(input: BgpInput, previous: BgpPlan): Pick<BgpPlan, 'sessions' | 'withoutSession'> {
@@ -133,14 +151,8 @@ function labelsOf({ node }: BgpInput): Readonly<Record<string, string>> {
   return node?.meta.labels ?? {};
 }
 
-function dirtyVips(input: BgpInput, previous: BgpPlan, sessions: BgpPlan['sessions']): Set<Vip> {
-  const before = previous.input;
-  const everything =
-    sessions !== previous.sessions ||
-    input.peers !== before.peers ||
-    input.node !== before.node ||
-    input.draining !== before.draining;
-  const dirty = new Set<Vip>(everything ? [...input.vips.keys()] : []);
+function dirtyVips(input: BgpInput, before: BgpInput, same: boolean): Set<Vip> {
+  const dirty = new Set<Vip>(same ? [] : [...input.vips.keys()]);
   for (const { key } of input.vips.changes(before.vips)) dirty.add(key);
   for (const { key } of input.installed.changes(before.installed)) dirty.add(key);
   return dirty;
@@ -151,38 +163,32 @@ interface Answer {
   readonly withheld: string | undefined;
 }
 
-/** What answers share within one plan. */
-class Context {
-  readonly #input: BgpInput;
-  readonly #sessions: ReadonlyMap<SessionPlan, BGPPeer>;
-  readonly #advertisers = new Map<Pool, readonly Advertiser[]>();
-  readonly #unfit: string | undefined;
+/** Undefined for a VIP that is none any more or of no pool with `spec.bgp`. */
+function answer(vip: Vip, input: BgpInput, advertisers: BgpPlan['advertisers']): Answer | undefined {
+  const plan = input.vips.get(vip);
+  if (plan === undefined || plan.pool.bgp.length === 0) return undefined;
+  const notInstalled = input.installed.has(vip) ? undefined : 'its rules are on their way into the kernel';
+  const hindrance = unfit(input) ?? plan.withheld ?? notInstalled;
+  if (hindrance !== undefined) return { asked: undefined, withheld: hindrance };
+  const { asked, withheld } = routesOf(vip, plan.pool, advertisers.get(plan.pool) ?? []);
+  return { asked: asked.length > 0 ? asked : undefined, withheld };
+}
 
-  constructor(input: BgpInput, sessions: BgpPlan['sessions']) {
-    this.#input = input;
-    const pairs = Array.from(sessions, ([name, session]) => [session, input.peers.get(name)] as const);
-    this.#sessions = new Map(pairs.filter((pair): pair is [SessionPlan, BGPPeer] => pair[1] !== undefined));
-    this.#unfit = unfit(input);
+/** @param previous whose advertisers of unchanged pools hold. */
+function planAdvertisers(
+  input: BgpInput,
+  sessions: BgpPlan['sessions'],
+  previous: BgpPlan | undefined,
+): BgpPlan['advertisers'] {
+  if (input.pools === previous?.input.pools) return previous.advertisers;
+  const pairs = Array.from(sessions, ([name, session]) => [session, input.peers.get(name)] as const);
+  const chosen = new Map(pairs.filter((pair): pair is [SessionPlan, BGPPeer] => pair[1] !== undefined));
+  const advertisers = new Map<Pool, readonly Advertiser[]>();
+  for (const pool of input.pools.values()) {
+    const known = previous?.advertisers.get(pool);
+    advertisers.set(pool, known ?? advertisersOf(pool, labelsOf(input), chosen, input.draining));
   }
-
-  /** Undefined for a VIP that is none any more or of no pool with `spec.bgp`. */
-  answer(vip: Vip): Answer | undefined {
-    const plan = this.#input.vips.get(vip);
-    if (plan === undefined || plan.pool.bgp.length === 0) return undefined;
-    const notInstalled = this.#input.installed.has(vip) ? undefined : 'its rules are on their way into the kernel';
-    const hindrance = this.#unfit ?? plan.withheld ?? notInstalled;
-    if (hindrance !== undefined) return { asked: undefined, withheld: hindrance };
-    const { asked, withheld } = routesOf(vip, plan.pool, this.#advertisersOf(plan.pool));
-    return { asked: asked.length > 0 ? asked : undefined, withheld };
-  }
-
-  #advertisersOf(pool: Pool): readonly Advertiser[] {
-    const known = this.#advertisers.get(pool);
-    if (known !== undefined) return known;
-    const found = advertisersOf(pool, labelsOf(this.#input), this.#sessions, this.#input.draining);
-    this.#advertisers.set(pool, found);
-    return found;
-  }
+  return advertisers;
 }
 
 /** Why this node attracts no traffic at all. */
@@ -196,33 +202,36 @@ function unfit({ witness, node }: BgpInput): string | undefined {
 }
 
 /** Joins what the VIPs ask into routes; only routes whose VIPs changed are looked at. */
-function gather(asked: BgpPlan['asked'], previous: BgpPlan): Pick<BgpPlan, 'holders' | 'routes'> {
-  const touched = new Map<BgpRouteKey, Map<Asked, Vip>>();
-  const holdersOf = ({ peer, prefix }: Asked) => {
-    const key = bgpRouteKey(peer, prefix);
-    const found = touched.get(key) ?? new Map(previous.holders.get(key));
-    touched.set(key, found);
-    return found;
+function gather(asked: BgpPlan['asked'], previous: BgpPlan): Pick<BgpPlan, 'shares' | 'routes'> {
+  const touched = new Map<BgpRouteKey, { readonly ask: Asked; readonly counts: Map<Advertiser, number> }>();
+  const count = (ask: Asked, difference: number) => {
+    let found = touched.get(ask.key);
+    if (found === undefined) {
+      const before = previous.shares.get(ask.key) ?? [];
+      found = { ask, counts: new Map(before.map(({ advertiser, vips }) => [advertiser, vips])) };
+      touched.set(ask.key, found);
+    }
+    found.counts.set(ask.advertiser, (found.counts.get(ask.advertiser) ?? 0) + difference);
   };
-  for (const { key: vip, before, after } of asked.changes(previous.asked)) {
-    for (const ask of before ?? []) holdersOf(ask).delete(ask);
-    for (const ask of after ?? []) holdersOf(ask).set(ask, vip);
+  for (const { before, after } of asked.changes(previous.asked)) {
+    for (const ask of before ?? []) count(ask, -1);
+    for (const ask of after ?? []) count(ask, 1);
   }
-  const holders = previous.holders.with(
-    Array.from(touched, ([key, asks]) => [key, asks.size > 0 ? asks : undefined] as const),
-  );
-  const routes = previous.routes.with(
-    Array.from(touched, ([key, asks]) => [key, routeFor(previous.routes.get(key), [...asks.keys()])] as const),
-  );
-  return { holders, routes };
+  const edits = Array.from(touched.values(), ({ ask, counts }) => {
+    const shares = Array.from(counts, ([advertiser, vips]) => ({ advertiser, vips })).filter(({ vips }) => vips > 0);
+    return { ask, shares };
+  });
+  return {
+    shares: previous.shares.with(edits.map(({ ask, shares }) => [ask.key, shares.length > 0 ? shares : undefined])),
+    routes: previous.routes.with(
+      edits.map(({ ask, shares }) => [ask.key, routeFor(ask, shares, previous.routes.get(ask.key))]),
+    ),
+  };
 }
 
-function routeFor(before: BgpRoute | undefined, asked: readonly Asked[]): BgpRoute | undefined {
-  const [first] = asked;
-  if (first === undefined) return undefined;
-  const advertisers = [...new Set(asked.map(({ advertiser }) => advertiser))];
-  advertisers.sort((a, b) => (a.order < b.order ? -1 : 1));
+function routeFor({ peer, prefix }: Asked, shares: readonly Share[], before: BgpRoute | undefined) {
+  const advertisers = shares.map(({ advertiser }) => advertiser).sort((a, b) => (a.order < b.order ? -1 : 1));
   const attributes = mergeAttributes(advertisers.map((advertiser) => advertiser.attributes));
   if (attributes === undefined) return undefined;
-  return before?.attributes.key === attributes.key ? before : { peer: first.peer, prefix: first.prefix, attributes };
+  return before?.attributes.key === attributes.key ? before : { peer, prefix, attributes };
 }

@@ -1,11 +1,11 @@
 import { parseCommunity, WELL_KNOWN_COMMUNITIES } from '../../../bgp/codec/communities.ts';
 import { familyOf } from '../../../net/ip.ts';
 import type { Vip } from '../../../net/names.ts';
-import { makePrefix, type Prefix, prefixRange } from '../../../net/prefix.ts';
+import { addressBits, makePrefix, type Prefix, prefixFamily, prefixLength, prefixRange } from '../../../net/prefix.ts';
 import type { BGPPeer } from '../../api/bgp-peer.ts';
 import { parseSelector } from '../../api/parse.ts';
 import { type Pool, type PoolAdvertisement, selects } from '../../world/objects.ts';
-import type { RouteAttributes, SessionPlan } from './types.ts';
+import { type BgpRouteKey, bgpRouteKey, type RouteAttributes, type SessionPlan } from './types.ts';
 
 /** One entry of a pool's `spec.bgp` as this node acts upon it. */
 export interface Advertiser {
@@ -18,6 +18,7 @@ export interface Advertiser {
 
 /** What one VIP asks of one session. */
 export interface Asked {
+  readonly key: BgpRouteKey;
   readonly peer: string;
   readonly prefix: Prefix;
   readonly advertiser: Advertiser;
@@ -104,19 +105,24 @@ export function routesOf(
     } else if (!isWithin(prefix, pool)) {
       reasons.push(`the aggregate ${prefix} reaches beyond the addresses of pool ${pool.meta.name}`);
     } else {
-      for (const { peer } of carrying) asked.push({ peer, prefix, advertiser });
+      for (const { peer } of carrying) asked.push({ key: bgpRouteKey(peer, prefix), peer, prefix, advertiser });
     }
   }
   return { asked, withheld: asked.length > 0 ? undefined : [...new Set(reasons)].join('; ') };
 }
 
 function prefixOf(vip: Vip, { aggregationLength, aggregationLengthV6 }: PoolAdvertisement): Prefix {
-  return makePrefix(vip, familyOf(vip) === 'IPv4' ? aggregationLength : aggregationLengthV6);
+  const family = familyOf(vip);
+  const length = family === 'IPv4' ? aggregationLength : aggregationLengthV6;
+  // Nearly all are host routes, of which nothing need be computed.
+  return length === addressBits(family) ? (`${vip}/${length}` as Prefix) : makePrefix(vip, length);
 }
 
 /** An aggregate may attract traffic only for addresses that are the pool's. */
 function isWithin(prefix: Prefix, pool: Pool): boolean {
-  const { family, first, last } = prefixRange(prefix);
+  const family = prefixFamily(prefix);
+  if (prefixLength(prefix) === addressBits(family)) return true;
+  const { first, last } = prefixRange(prefix);
   return pool.ranges.some((range) => range.family === family && range.first <= first && last <= range.last);
 }
 
