@@ -42,15 +42,24 @@ export function ofEligibility(eligibility: Eligibility, ready: boolean): Obstacl
 export function candidates(state: State, vip: Vip): NodeName[] {
   const able: NodeName[] = [];
   const lastResort: NodeName[] = [];
-  for (const member of state.members.values()) {
+  for (const member of orderOf(state, vip)) {
     const found = obstacle(state, member, vip);
     if (found === undefined) able.push(member.node);
     else if (found.lastResort) lastResort.push(member.node);
   }
-  const ranked = rendezvousOrder(vip, able.length > 0 ? able : lastResort);
+  const ranked = able.length > 0 ? able : lastResort;
   const preferred = state.vips.get(vip)?.preferredNodes ?? [];
   if (preferred.length === 0) return ranked;
   return [...preferred.filter((node) => ranked.includes(node)), ...ranked.filter((node) => !preferred.includes(node))];
+}
+
+/** All members by rank, kept while the member table stays: hashing is what a plan of many VIPs spends its time on. */
+function orderOf(state: State, vip: Vip): readonly MemberState[] {
+  const known = state.orders.get(vip);
+  if (known !== undefined) return known;
+  const order = rendezvousOrder(vip, state.members.keys()).flatMap((node) => state.members.get(node) ?? []);
+  state.orders.set(vip, order);
+  return order;
 }
 
 /** VIPs that each living node holds, as far as this node knows. */

@@ -69,6 +69,7 @@ export function create(config: MembershipConfig, now: MonotonicNs): MembershipSt
     members: new Map(),
     former: new Map(),
     removedAt: new Map(),
+    orders: new Map(),
     vips: new Map(),
     vipSince: new Map(),
     lease: noLease({ version: 0, voters: [] }, now),
@@ -231,6 +232,7 @@ function setVips(turn: Turn, { upserts, deletes }: Extract<MembershipEvent, { ty
   for (const vip of deletes) {
     state.vips.delete(vip);
     state.vipSince.delete(vip);
+    state.orders.delete(vip);
     state.proposals.delete(vip);
     review(turn, vip);
     const holding = state.holdings.get(vip);

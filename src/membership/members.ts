@@ -61,6 +61,7 @@ export function setMembers(turn: Turn, members: readonly Member[]): void {
     self.session = state.config.session;
     self.incarnation = state.incarnation;
   }
+  state.orders.clear();
   renewStatus(turn);
   replan(turn);
   resumeHoldings(turn);

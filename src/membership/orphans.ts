@@ -20,6 +20,9 @@ import type { WireAnswer } from './types.ts';
 import { heardUnfenced } from './unfenced.ts';
 
 const LOOK_AGAIN = ms(40);
+/** A thousand VIPs claimed at once would delay the heartbeats on which every lease rests. */
+const CLAIMS_AT_ONCE = 16;
+const BUSY_AGAIN = ms(2);
 /** After a time without a lease others are heard first: they may answer unfenced. */
 const HEAR_FIRST = ms(5);
 const PROBE_LOST = ms(1000);
@@ -51,6 +54,11 @@ export function replan(turn: Turn): void {
 /** Claims the orphans whose turn it is. */
 export function runOrphans(turn: Turn): void {
   const { state, now } = turn;
+  const listened = after(state.startedAt, state.config.rules.listenFirst ? LISTEN : 0);
+  if (now < listened) {
+    if (state.orphans.size > 0) wake(turn, 'succession', listened);
+    return;
+  }
   if ([...state.orphans.values()].some(({ startAt }) => startAt === undefined)) plan(turn);
   for (const [vip, orphan] of state.orphans) {
     const at = orphan.startAt ?? NEVER;
@@ -58,8 +66,9 @@ export function runOrphans(turn: Turn): void {
       wake(turn, 'succession', at);
       continue;
     }
-    orphan.startAt = after(now, LOOK_AGAIN);
-    if (mayClaim(turn, vip)) claim(turn, vip, orphan);
+    const busy = state.proposals.size + state.probes.size >= CLAIMS_AT_ONCE;
+    orphan.startAt = after(now, busy ? BUSY_AGAIN : LOOK_AGAIN);
+    if (!busy && mayClaim(turn, vip)) claim(turn, vip, orphan);
     wake(turn, 'succession', orphan.startAt);
   }
 }

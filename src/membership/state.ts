@@ -225,6 +225,8 @@ export interface State {
   readonly former: Map<NodeName, SessionId>;
   /** When members of this session's table were removed. */
   readonly removedAt: Map<NodeName, MonotonicNs>;
+  /** Members by rank for each VIP, forgotten when the member table changes. */
+  readonly orders: Map<Vip, readonly MemberState[]>;
   readonly vips: Map<Vip, VipEntry>;
   /** When each VIP came into the table. */
   readonly vipSince: Map<Vip, MonotonicNs>;

@@ -13,6 +13,8 @@ export class Audit {
   /** True sending time of the newest heartbeat that a voter acknowledged, by life and voter. */
   readonly #acked = new Map<string, Map<NodeName, number>>();
   readonly #voted = new Set<string>();
+  /** What a voter said that it lists: voter, VIP and life. */
+  readonly #listed = new Set<string>();
   /** Who answered an epoch with a majority, by VIP. */
   readonly #chain = new Map<Vip, Map<number, { readonly life: string; readonly witnesses: readonly number[] }>>();
 
@@ -35,6 +37,9 @@ export class Audit {
       }
       case 'acknowledge':
         this.#onAcknowledge(from, to, message.incarnation, message.number);
+        break;
+      case 'holdingsKnown':
+        for (const vip of message.vips) this.#listed.add(`${from} ${vip} ${message.incarnation}`);
         break;
       case 'suspicion':
         if (message.verdict === 'void') this.#voted.add(this.#vote(from, message.life.node, message.life.incarnation));
@@ -80,14 +85,13 @@ export class Audit {
     if (effect.cause !== 'refenced') this.#checkListed(name, effect.vip);
   }
 
-  /** Who begins to answer is listed as the holder by a majority of its voters. */
+  /** Who begins to answer was listed as the holder by a majority of its voters. */
   #checkListed(name: NodeName, vip: Vip): void {
     const { state } = this.#cluster.node(name);
     if (state === undefined) return;
-    const lists = (voter: NodeName) =>
-      this.#cluster.node(voter).state?.claims.get(vip)?.claim.holder.incarnation === state.incarnation;
     const { voters } = state.lease.list;
-    const listed = voters.filter(({ node }) => node === name || lists(node)).length;
+    const lists = (node: NodeName) => node === name || this.#listed.has(`${node} ${vip} ${state.incarnation}`);
+    const listed = voters.filter(({ node }) => lists(node)).length;
     if (listed < majority(voters.length)) this.#cluster.violate(`${name} answers ${vip} before its voters list it`);
   }
 
