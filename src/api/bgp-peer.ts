@@ -1,18 +1,7 @@
 import { z } from 'zod';
 import { DURATION, milliseconds } from './duration.ts';
-import {
-  API_VERSION,
-  conditions,
-  interfaceName,
-  ipText,
-  labelSelector,
-  metadata,
-  name,
-  port,
-  type Rule,
-  setOf,
-  withRules,
-} from './fields.ts';
+import { API_VERSION, conditions, interfaceName, ipText, labelSelector, metadata, name, port } from './fields.ts';
+import { type Rule, setOf, withRules } from './rules.ts';
 
 const asn = (description: string) => z.int().min(1).max(4_294_967_295).describe(description);
 

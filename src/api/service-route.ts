@@ -1,18 +1,6 @@
 import { z } from 'zod';
-import {
-  API_VERSION,
-  conditions,
-  immutable,
-  keyedBy,
-  label,
-  metadata,
-  name,
-  port,
-  prefixText,
-  unique,
-  vipText,
-  withRules,
-} from './fields.ts';
+import { API_VERSION, conditions, label, metadata, name, port, prefixText, vipText } from './fields.ts';
+import { immutable, keyedBy, unique, withRules } from './rules.ts';
 
 export const CONTROLLER_NAME = 'signpost.dev/speaker';
 

@@ -1,76 +1,58 @@
 import { closest, distance } from 'fastest-levenshtein';
 import { z } from 'zod';
-import { ok, type Problem, type Result } from '../../net/result.ts';
+import { ok, type Problem, problem, type Result } from '../../net/result.ts';
 import { isKind, KINDS, type KnownObject } from './kinds.ts';
 
-/** Checks one object of any kind that we know; every problem is named. */
+/** Checks one object of any kind that we know and fills in its defaults; every problem is named. */
 export function checkObject(input: unknown): Result<KnownObject, readonly Problem[]> {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-    return {
-      problem: [
-        { field: '', value: input, message: 'is not an object', fix: 'write apiVersion, kind, metadata and spec' },
-      ],
-    };
+    return refused('', scalar(input), 'is not an object', 'write apiVersion, kind, metadata and spec');
   }
   const { apiVersion, kind } = input as { apiVersion?: unknown; kind?: unknown };
   if (typeof kind !== 'string' || !isKind(kind)) {
-    const near = typeof kind === 'string' ? closest(kind, Object.keys(KINDS)) : undefined;
-    const fix =
-      near !== undefined && distance(near, String(kind)) <= 4
-        ? `did you mean ${near}`
-        : `known are ${Object.keys(KINDS).join(', ')}`;
-    return { problem: [{ field: 'kind', value: kind, message: 'is not a kind that Signpost reads', fix }] };
+    const fix = propose(String(kind), Object.keys(KINDS), 4) ?? `known are ${Object.keys(KINDS).join(', ')}`;
+    return refused('kind', scalar(kind), 'is not a kind that Signpost reads', fix);
   }
   const { apiVersions, schema } = KINDS[kind];
   if (!(apiVersions as readonly unknown[]).includes(apiVersion)) {
-    const problem = {
-      field: 'apiVersion',
-      value: apiVersion,
-      message: `is not the version of ${kind}`,
-      fix: `write ${oneOf(apiVersions)}`,
-    };
-    return { problem: [problem] };
+    return refused('apiVersion', scalar(apiVersion), `is not the version of ${kind}`, `write ${oneOf(apiVersions)}`);
   }
   const parsed = schema.safeParse(input);
   if (parsed.success) return ok(parsed.data);
   return { problem: parsed.error.issues.flatMap((issue) => describeIssue(issue, input, schema)) };
 }
 
+function refused(...of: Parameters<typeof problem>): Result<never, readonly Problem[]> {
+  return { problem: [problem(...of).problem] };
+}
+
+/** The nearest known name, unless it is too far to be meant. */
+function propose(name: string, known: readonly string[], most: number): string | undefined {
+  if (known.length === 0) return undefined;
+  const near = closest(name, known);
+  return distance(near, name) <= most ? `did you mean ${near}` : undefined;
+}
+
 function describeIssue(issue: z.core.$ZodIssue, input: unknown, schema: z.ZodType): Problem[] {
   const field = formatPath(issue.path);
   const value = at(input, issue.path);
-  if (issue.code === 'unrecognized_keys') {
-    const known = keysAt(schema, issue.path);
-    return issue.keys.map((key) => {
-      const near = known.length > 0 ? closest(key, known) : undefined;
-      const likely = near !== undefined && distance(near, key) <= Math.max(2, key.length / 3);
-      return {
-        field: field === '' ? key : `${field}.${key}`,
-        value: scalar(at(input, [...issue.path, key])),
-        message: 'is not a field',
-        fix: likely ? `did you mean ${near}` : `known here are ${known.join(', ')}`,
-      };
-    });
-  }
-  return [{ field, value: scalar(value), ...wording(issue, value) }];
-}
-
-function fewer(origin: string): string {
-  return origin === 'array'
-    ? 'has fewer items than'
-    : origin === 'string'
-      ? 'has fewer characters than'
-      : 'is less than';
-}
-
-function more(origin: string): string {
-  return origin === 'array' ? 'has more items than' : origin === 'string' ? 'has more characters than' : 'is more than';
+  if (issue.code !== 'unrecognized_keys') return [{ field, value: scalar(value), ...wording(issue, value) }];
+  const known = keysAt(schema, issue.path);
+  return issue.keys.map((key) => ({
+    field: formatPath([...issue.path, key]),
+    value: scalar(at(value, [key])),
+    message: 'is not a field',
+    fix: propose(key, known, Math.max(2, key.length / 3)) ?? `known here are ${known.join(', ')}`,
+  }));
 }
 
 /** A whole object or list would drown its problem. */
 function scalar(value: unknown): unknown {
   return typeof value === 'object' ? undefined : value;
 }
+
+const LESS: Readonly<Record<string, string>> = { array: 'has fewer items than', string: 'has fewer characters than' };
+const MORE: Readonly<Record<string, string>> = { array: 'has more items than', string: 'has more characters than' };
 
 function wording(issue: z.core.$ZodIssue, value: unknown): { message: string; fix: string } {
   switch (issue.code) {
@@ -84,9 +66,15 @@ function wording(issue: z.core.$ZodIssue, value: unknown): { message: string; fi
         fix: `write ${oneOf(issue.values.map((v) => (v === '' ? '""' : String(v))))}`,
       };
     case 'too_small':
-      return { message: `${fewer(issue.origin)} ${issue.minimum}`, fix: `give at least ${issue.minimum}` };
+      return {
+        message: `${LESS[issue.origin] ?? 'is less than'} ${issue.minimum}`,
+        fix: `give at least ${issue.minimum}`,
+      };
     case 'too_big':
-      return { message: `${more(issue.origin)} ${issue.maximum}`, fix: `give at most ${issue.maximum}` };
+      return {
+        message: `${MORE[issue.origin] ?? 'is more than'} ${issue.maximum}`,
+        fix: `give at most ${issue.maximum}`,
+      };
     default: {
       // Our own rules are worded "what is wrong; what to do".
       const [message = '', ...fix] = issue.message.split('; ');

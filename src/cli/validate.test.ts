@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { validate } from './validate.ts';
 
@@ -79,6 +79,18 @@ test('standard input is read for -', async () => {
     1,
     '-:1: is not an object (got "hello"); write apiVersion, kind, metadata and spec',
   ]);
+});
+
+test('a folder may lie in a hidden one or above', async () => {
+  const folder = join(root, '.hidden', 'manifests');
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'a.yaml'), pool('a', '203.0.113.0/28'));
+  let out = '';
+  const output = { out: (text: string) => (out += text), err: () => undefined, colour: false };
+  const options = { format: 'table', readStdin: () => Promise.resolve('') } as const;
+  const paths = [folder, relative(process.cwd(), folder)];
+  for (const path of paths) expect(await validate([path], options, output)).toBe(0);
+  expect(out).toBe('1 object in 1 file: valid\n'.repeat(2));
 });
 
 test('a folder without manifests and a file that does not exist are problems', async () => {

@@ -11,9 +11,6 @@ export interface FileContents {
   readonly readings: ReadonlyMap<string, Reading>;
 }
 
-/** More than any person writes. */
-const MAX_CHARACTERS = 16 << 20;
-
 const NO_READINGS: ReadonlyMap<string, Reading> = new Map();
 
 /** A file that cannot be read. */
@@ -31,7 +28,6 @@ function wrong(problem: ManifestProblem): FileContents {
  * a wish to have no objects: that is a deleted file, or one that holds a comment.
  */
 export function readFileText(file: string, text: string, before = NO_READINGS): FileContents {
-  if (text.length > MAX_CHARACTERS) return wrong(fileProblem(file, 'is larger than 16 MiB', 'divide it'));
   if (text.trim() === '') {
     return wrong(fileProblem(file, 'is empty', 'write its objects, or delete the file to remove them'));
   }

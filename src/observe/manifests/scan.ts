@@ -4,15 +4,12 @@ import { join } from 'node:path';
 
 /** Symbolic links may lead round in circles. */
 const MAX_DEPTH = 16;
-const MAX_BYTES = 64n << 20n;
+/** More than any person writes. */
+const MAX_BYTES = 16n << 20n;
 
-/** Hidden files, such as editors' swap files and the `..data` of mounted ConfigMaps, are never manifests. */
-export function isHidden(path: string): boolean {
-  return /(?:^|\/)\.[^/]/.test(path);
-}
-
-export function isManifest(path: string): boolean {
-  return /\.(?:ya?ml|json)$/.test(path) && !isHidden(path);
+/** Whether a file or link of that name is read: hidden ones, such as editors' swap files, never are. */
+export function isManifest(name: string): boolean {
+  return /^[^.].*\.(?:ya?ml|json)$/.test(name);
 }
 
 export interface Tree {
@@ -31,8 +28,9 @@ export async function scanTree(folder: string): Promise<Tree> {
     folders.push(path);
     for (const entry of entries) {
       const child = join(path, entry.name);
-      if (isHidden(entry.name)) continue;
-      if (isManifest(child) && !entry.isDirectory()) files.push(child);
+      // Among them the `..data` of mounted ConfigMaps, whose files are links beside it.
+      if (entry.name.startsWith('.')) continue;
+      if (isManifest(entry.name) && !entry.isDirectory()) files.push(child);
       else if (depth < MAX_DEPTH && (entry.isDirectory() || (entry.isSymbolicLink() && (await isFolder(child))))) {
         await visit(child, depth + 1).catch(() => undefined);
       }
@@ -49,6 +47,7 @@ async function isFolder(path: string): Promise<boolean> {
 /** Differs whenever the file was written or replaced: links are followed to what they name. */
 export type Signature = string;
 
+/** A folder in the place of a file is no file. */
 export type FileText =
   | { readonly kind: 'text'; readonly text: string; readonly signature: Signature }
   | { readonly kind: 'gone' }
@@ -60,8 +59,9 @@ export async function readText(path: string): Promise<FileText> {
     // Without O_NONBLOCK the opening of a FIFO would wait for a writer.
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const stats = await file.stat({ bigint: true });
+    if (stats.isDirectory()) return { kind: 'gone' };
     if (!stats.isFile()) return { kind: 'unreadable', why: 'it is not a regular file' };
-    if (stats.size > MAX_BYTES) return { kind: 'unreadable', why: 'it is larger than 64 MiB' };
+    if (stats.size > MAX_BYTES) return { kind: 'unreadable', why: 'it is larger than 16 MiB' };
     return { kind: 'text', text: await file.readFile('utf8'), signature: signatureOf(stats) };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
