@@ -62,6 +62,43 @@ describe.each(['frr', 'bird', 'gobgp', 'openbgpd', 'exabgp'] as const)('%s', (ki
   });
 });
 
+test.each(['frr', 'bird', 'gobgp', 'openbgpd', 'exabgp'] as const)('%s tells attributes in one form', async (kind) => {
+  await using lab = await Lab.open();
+  const lan = await lab.lan('lan');
+  const [here, there] = [
+    await lab.host('node', lan, [`${SPEAKER.v6}/64`, `${SPEAKER.v4}/24`]),
+    await lab.host('router', lan, [`${ROUTER.v6}/64`, `${ROUTER.v4}/24`]),
+  ];
+  const speaker = await startRouter(lab, here, 'gobgp', {
+    asn: SPEAKER.asn,
+    routerId: SPEAKER.v4,
+    peers: [{ address: ROUTER.v6, localAddress: SPEAKER.v6, asn: ROUTER.asn }],
+  });
+  const router = await startRouter(lab, there, kind, {
+    asn: ROUTER.asn,
+    routerId: ROUTER.v4,
+    peers: [{ address: SPEAKER.v6, localAddress: ROUTER.v6, asn: SPEAKER.asn, passive: false }],
+  });
+  const attributes = 'med 10 community 65000:100,no-export large-community 65000:1:2';
+  await speaker.cli(`global rib add 2001:db8::1/128 nexthop ${SPEAKER.v6} ${attributes} -a ipv6`);
+  const paths = await eventually(
+    'the route is there',
+    () => router.paths('ipv6'),
+    (all) => all.length > 0,
+    { within: 15_000 },
+  );
+  expect(paths).toMatchObject([
+    {
+      prefix: '2001:db8::1/128',
+      nextHop: SPEAKER.v6,
+      asPath: [SPEAKER.asn],
+      med: 10,
+      communities: ['65000:100', '65535:65281'],
+      largeCommunities: ['65000:1:2'],
+    },
+  ]);
+});
+
 test.each(['frr', 'bird'] as const)('%s takes dynamic neighbors, speaks BFD and fills the kernel', async (kind) => {
   await using lab = await Lab.open();
   const bfd = { transmit: 100, receive: 100, multiplier: 3 };

@@ -81,7 +81,8 @@ function pathOf(prefix: string, nextHop: string, block: string): RouterPath {
     ...(localPreference === undefined ? {} : { localPreference: Number(localPreference) }),
     communities: list('community').map((items) => items.replace(',', ':')),
     largeCommunities: list('large_community').map((items) => items.replaceAll(', ', ':')),
-    stale: /\(\d+s\)|\bs\b/.test(/\* ?\((.*?)\)/.exec(block)?.[1] ?? ''),
+    // `(100s)`: rte_stale() in bgp_get_route_info().
+    stale: /^.*\(\d+-?s[/)]/.test(block),
   };
 }
 

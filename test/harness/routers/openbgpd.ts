@@ -1,7 +1,15 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { run } from '../command.ts';
 import { eventually } from '../eventually.ts';
-import type { BgpState, PeerConfig, Place, Router, RouterConfig, RouterPath } from './router.ts';
+import {
+  type BgpState,
+  numericCommunity,
+  type PeerConfig,
+  type Place,
+  type Router,
+  type RouterConfig,
+  type RouterPath,
+} from './router.ts';
 
 /** OpenBGPD: no BFD, no routes in the kernel on Linux. A password works for a single address only, not for a range. */
 export async function startOpenbgpd({ namespace, folder }: Place, config: RouterConfig): Promise<Router> {
@@ -59,7 +67,7 @@ function toPath(path: OpenbgpdPath): RouterPath {
     asPath: path.aspath.split(' ').filter(Boolean).map(Number),
     med: path.metric,
     localPreference: path.localpref,
-    communities: path.communities ?? [],
+    communities: path.communities?.map(numericCommunity) ?? [],
     largeCommunities: path.large_communities ?? [],
     stale: path.stale ?? false,
   };

@@ -1,3 +1,4 @@
+import { WELL_KNOWN_COMMUNITIES } from '../../../bgp/codec/index.ts';
 import type { Lab } from '../lab.ts';
 import type { Namespace } from '../namespace.ts';
 
@@ -140,6 +141,14 @@ function hopsOf(row: KernelRoute): string[] {
 
 function withLength(prefix: string): string {
   return prefix.includes('/') ? prefix : `${prefix}/${prefix.includes(':') ? 128 : 32}`;
+}
+
+/** FRR, OpenBGPD and others write well-known communities by names of their own; here all are numbers. */
+export function numericCommunity(text: string): string {
+  const plain = text.toLowerCase().replaceAll(/[-_]/g, '');
+  const known = plain === 'localas' ? 'noexportsubconfed' : plain;
+  const found = Object.entries(WELL_KNOWN_COMMUNITIES).find(([words]) => words.replaceAll('-', '') === known);
+  return found === undefined ? text : `${found[1] >>> 16}:${found[1] & 0xffff}`;
 }
 
 export function isV6(prefix: string): boolean {
