@@ -15,17 +15,18 @@ export function isManifest(name: string): boolean {
 export interface Tree {
   /** Paths of the manifests, in name order. */
   readonly files: readonly string[];
-  /** The folder itself and those within it. */
-  readonly folders: readonly string[];
+  /** The folder itself and those within it, by path, with what tells one from another that took its place. */
+  readonly folders: ReadonlyMap<string, string>;
 }
 
 /** Finds the manifests of a folder and its sub-folders. A sub-folder that cannot be read has none. */
 export async function scanTree(folder: string): Promise<Tree> {
   const files: string[] = [];
-  const folders: string[] = [];
+  const folders = new Map<string, string>();
   const visit = async (path: string, depth: number): Promise<void> => {
     const entries = await readdir(path, { withFileTypes: true });
-    folders.push(path);
+    const { dev, ino } = await stat(path);
+    folders.set(path, `${dev}:${ino}`);
     for (const entry of entries) {
       const child = join(path, entry.name);
       // Among them the `..data` of mounted ConfigMaps, whose files are links beside it.

@@ -4,7 +4,7 @@ import type { ObjectChange } from '../objects.ts';
 import { type FileContents, readFileText, unreadable } from './file.ts';
 import { Folder } from './folder.ts';
 import { fileProblem, formatManifestProblem, type ManifestProblem } from './problem.ts';
-import { isManifest, readText, type Signature, scanTree, signatureAt } from './scan.ts';
+import { isManifest, readText, type Signature, scanTree, signatureAt, type Tree } from './scan.ts';
 
 /** A writer that truncates a file fills it within this time, as a rule. */
 const SETTLE_MS = 8;
@@ -49,12 +49,17 @@ interface KnownFile {
   reading: boolean;
 }
 
+interface WatchedFolder {
+  readonly identity: string;
+  readonly watcher: FSWatcher;
+}
+
 class FolderWatcher {
   readonly #root: string;
   readonly #listener: ManifestListener;
   readonly #folder = new Folder();
   readonly #files = new Map<string, KnownFile>();
-  readonly #watchers = new Map<string, FSWatcher>();
+  readonly #watched = new Map<string, WatchedFolder>();
   readonly #looks = new Map<string, NodeJS.Timeout>();
   #scanWanted = false;
   #wake: (() => void) | undefined;
@@ -103,7 +108,7 @@ class FolderWatcher {
     this.#wake?.();
     for (const timer of this.#looks.values()) clearTimeout(timer);
     clearTimeout(this.#expiry);
-    for (const watcher of this.#watchers.values()) watcher.close();
+    this.#watchFolders(new Map());
   }
 
   /** Looks at every file. @returns whether the folder could be read. */
@@ -113,7 +118,7 @@ class FolderWatcher {
     if (tree instanceof Error) {
       const why = `cannot be read (${tree.message})`;
       this.#rootProblem = fileProblem(this.#root, why, 'give it back; until then its objects stay in force');
-      this.#watchFolders([]);
+      this.#watchFolders(new Map());
       this.#tell([]);
       return false;
     }
@@ -128,23 +133,22 @@ class FolderWatcher {
     return true;
   }
 
-  #watchFolders(folders: readonly string[]): void {
-    const wanted = new Set(folders);
-    for (const [folder, watcher] of this.#watchers) {
-      if (wanted.has(folder)) continue;
+  #watchFolders(folders: Tree['folders']): void {
+    for (const [path, { identity, watcher }] of this.#watched) {
+      if (folders.get(path) === identity) continue;
       watcher.close();
-      this.#watchers.delete(folder);
+      this.#watched.delete(path);
     }
-    for (const folder of wanted) if (!this.#watchers.has(folder)) this.#watchFolder(folder);
+    for (const [path, identity] of folders) if (!this.#watched.has(path)) this.#watchFolder(path, identity);
   }
 
-  #watchFolder(folder: string): void {
+  #watchFolder(path: string, identity: string): void {
     try {
-      const watcher = watch(folder, (_event, name) => this.#onEvent(folder, name));
-      this.#watchers.set(folder, watcher);
+      const watcher = watch(path, (_event, name) => this.#onEvent(path, name));
+      this.#watched.set(path, { identity, watcher });
       watcher.on('error', () => {
         watcher.close();
-        this.#watchers.delete(folder);
+        this.#watched.delete(path);
       });
     } catch {
       // The folder is gone again, or watches are exhausted: the next scan tries anew.
