@@ -1,5 +1,5 @@
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { BfdSpeaker } from '../../bgp/bfd/speaker.ts';
 import type { BfdEvent } from '../../bgp/bfd/status.ts';
@@ -229,7 +229,7 @@ test('the wire holds 50 ms x 3 for 20 s beside a main thread that stands still f
   await using lab = await Lab.open();
   const fast = { transmit: 50, receive: 50, multiplier: 3 };
   const { node, router } = await neighbors(lab, 'frr', { ...fast, address: NODE.v4, localAddress: ROUTER.v4 });
-  const program = join(import.meta.dirname, 'bfd-under-load.ts');
+  const program = fileURLToPath(new URL('./bfd-under-load.ts', import.meta.url));
   const wire = node.start([process.execPath, '--import', 'tsx', program, ROUTER.v4, NODE.v4]);
   await eventually(
     'Up',
