@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -54,7 +54,7 @@ export class ControlPlane implements AsyncDisposable {
     const plane = new ControlPlane(programs, folder, await claimPorts(), options);
     try {
       await plane.#writeFiles();
-      plane.startEtcd();
+      plane.#startEtcd();
       await plane.startApiServer();
       if (options.controllers ?? true) plane.#startControllers();
       return plane;
@@ -89,25 +89,20 @@ export class ControlPlane implements AsyncDisposable {
     return JSON.parse(text);
   }
 
-  startEtcd(): void {
-    const url = (port: keyof typeof PORT) => `http://127.0.0.1:${this.#port(port)}`;
-    this.#start('etcd', {
-      name: 'default',
-      'data-dir': this.etcdFolder,
-      'unsafe-no-fsync': true,
-      'listen-client-urls': url('etcd'),
-      'advertise-client-urls': url('etcd'),
-      'listen-peer-urls': url('etcdPeers'),
-      'initial-advertise-peer-urls': url('etcdPeers'),
-      'initial-cluster': `default=${url('etcdPeers')}`,
-      logger: 'zap',
-      'log-level': 'warn',
-    });
-  }
-
-  /** What etcd keeps; it may be copied and replaced while etcd is stopped. */
-  get etcdFolder(): string {
-    return join(this.#folder, 'etcd');
+  /** Keeps what etcd holds now; the result sets it back to that. Without an API server meanwhile. */
+  async saveEtcd(): Promise<() => Promise<void>> {
+    const saved = join(this.#folder, 'etcd-saved');
+    const whileStopped = async (work: () => Promise<void>) => {
+      await this.stop('etcd');
+      await work();
+      this.#startEtcd();
+    };
+    await whileStopped(() => cp(this.#etcdFolder, saved, { recursive: true }));
+    return () =>
+      whileStopped(async () => {
+        await rm(this.#etcdFolder, { recursive: true });
+        await rename(saved, this.#etcdFolder);
+      });
   }
 
   /** Returns when the API server is ready. */
@@ -167,12 +162,32 @@ export class ControlPlane implements AsyncDisposable {
     this.#ports.release();
   }
 
+  get #etcdFolder(): string {
+    return join(this.#folder, 'etcd');
+  }
+
   get #address(): string {
     return this.#options.at?.address ?? '127.0.0.1';
   }
 
   #port(name: keyof typeof PORT): number {
     return this.#ports.first + PORT[name];
+  }
+
+  #startEtcd(): void {
+    const url = (port: keyof typeof PORT) => `http://127.0.0.1:${this.#port(port)}`;
+    this.#start('etcd', {
+      name: 'default',
+      'data-dir': this.#etcdFolder,
+      'unsafe-no-fsync': true,
+      'listen-client-urls': url('etcd'),
+      'advertise-client-urls': url('etcd'),
+      'listen-peer-urls': url('etcdPeers'),
+      'initial-advertise-peer-urls': url('etcdPeers'),
+      'initial-cluster': `default=${url('etcdPeers')}`,
+      logger: 'zap',
+      'log-level': 'warn',
+    });
   }
 
   #startControllers(): void {
@@ -207,7 +222,7 @@ export class ControlPlane implements AsyncDisposable {
   async #writeFiles(): Promise<void> {
     const certs = join(this.#folder, 'certs');
     await mkdir(certs);
-    await mkdir(this.etcdFolder, { mode: 0o700 });
+    await mkdir(this.#etcdFolder, { mode: 0o700 });
     const { publicKey, privateKey } = generateKeyPairSync('rsa', {
       modulusLength: 2048,
       publicKeyEncoding: { type: 'spki', format: 'pem' },
