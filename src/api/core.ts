@@ -69,12 +69,6 @@ export const ReferenceGrantSchema = z.object({
   }),
 });
 
-export type Service = z.output<typeof ServiceSchema>;
-export type EndpointSlice = z.output<typeof EndpointSliceSchema>;
-export type Node = z.output<typeof NodeSchema>;
-export type Namespace = z.output<typeof NamespaceSchema>;
-export type ReferenceGrant = z.output<typeof ReferenceGrantSchema>;
-
 /** The label by which a slice names its Service. */
 export function serviceOfSlice(slice: {
   readonly metadata: { readonly labels?: z.output<typeof labels> | null | undefined };
