@@ -1,7 +1,7 @@
 import { after, ms, NS_PER_MS } from '../../net/clock.ts';
 import type { NodeName, Vip } from '../../net/names.ts';
 import { rendezvousOrder } from '../../net/rendezvous.ts';
-import { countClaim } from './digest.ts';
+import { countClaim, uncountClaim } from './digest.ts';
 import { leased } from './lease.ts';
 import type { Claim, Message } from './messages.ts';
 import { review } from './orphans.ts';
@@ -19,12 +19,14 @@ import {
   type Turn,
   wake,
 } from './state.ts';
+import { isVoid } from './suspicion.ts';
 import { TELL_AT } from './timings.ts';
 import type { AnswerCause, StopCause } from './types.ts';
 import { fenced, stopUnfenced } from './unfenced.ts';
 
 const LIST_AGAIN = ms(10);
 const LIST_AGAIN_AT_MOST = ms(500);
+const REMEMBER_CLAIM = ms(600_000);
 
 /** Higher wins: epoch, then rendezvous rank of the holders, then their newer voter list. */
 export function outranks(a: Claim, b: Claim): boolean {
@@ -41,6 +43,7 @@ export function learn(turn: Turn, claim: Claim): void {
   const { state, now } = turn;
   const known = state.claims.get(claim.vip);
   if (known !== undefined && !outranks(claim, known.claim)) return;
+  if (known === undefined && isStale(turn, claim)) return;
   const moved = known === undefined || known.claim.epoch !== claim.epoch || !sameLife(known.claim.holder, claim.holder);
   const entry = { claim, since: moved ? now : known.since, sum: 0 };
   state.claims.set(claim.vip, entry);
@@ -55,6 +58,21 @@ export function learn(turn: Turn, claim: Claim): void {
   }
   reportClaim(turn, claim.vip);
   review(turn, claim.vip);
+}
+
+/** Nobody holds it, and the VIP is none of ours (any more). */
+function isStale(turn: Turn, { vip, holder }: Claim): boolean {
+  return !turn.state.vips.has(vip) && (holder.released || isVoid(turn, holder));
+}
+
+/** Claims on deleted VIPs, after a time in which the VIPs might have come back. */
+export function forgetClaims(turn: Turn): void {
+  const { state, now } = turn;
+  for (const [vip, known] of state.claims) {
+    if (now - known.since < REMEMBER_CLAIM || !isStale(turn, known.claim)) continue;
+    uncountClaim(state, known);
+    state.claims.delete(vip);
+  }
 }
 
 export function reportClaim(turn: Turn, vip: Vip): void {

@@ -1,15 +1,16 @@
 import { after, type MonotonicNs, ms } from '../../net/clock.ts';
 import type { NodeName, Vip } from '../../net/names.ts';
-import { onClaims, onHoldingsKnown, resumeHoldings, runClaims, serve, stopAnswering } from './claims.ts';
+import { forgetClaims, resumeHoldings, runClaims, serve, stopAnswering } from './claims.ts';
 import { onConflict, runConflicts } from './conflict.ts';
 import { reportDark } from './dark.ts';
-import { BUCKETS, noticeDigest, onDigest } from './digest.ts';
-import { onOffer, onOfferReply, rebalance, runHandOvers, startHandOver } from './hand-over.ts';
-import { noLease, onAcknowledge, reportLease, runLease } from './lease.ts';
+import { BUCKETS } from './digest.ts';
+import { forgetRegisters } from './grants.ts';
+import { rebalance, runHandOvers, startHandOver } from './hand-over.ts';
+import { noLease, reportLease, runLease } from './lease.ts';
 import { drain, leave, runLeave, undrain } from './leave.ts';
-import { hear, hearLife, onLeaving, onStatus, renewStatus, runMembers, setMembers } from './members.ts';
-import type { Message } from './messages.ts';
-import { onAsk, onFirstProbed, replan, review, runDoubts, runOrphans } from './orphans.ts';
+import { hear, renewStatus, runMembers, setMembers } from './members.ts';
+import { onFirstProbed, replan, review, runDoubts, runOrphans } from './orphans.ts';
+import { receive, receiveFormer } from './receive.ts';
 import {
   incarnationOf,
   LONG_AGO,
@@ -22,29 +23,11 @@ import {
   type Turn,
   wake,
 } from './state.ts';
-import {
-  forgetRegisters,
-  onAccept,
-  onAccepted,
-  onDecided,
-  onPrepare,
-  onPromise,
-  onRefused,
-  runProposals,
-} from './succession.ts';
-import {
-  forgetLives,
-  noticeGap,
-  onCertificate,
-  onHeartbeat,
-  onSocketsDrained,
-  onSuspicion,
-  onVoters,
-  runSuspicion,
-} from './suspicion.ts';
+import { runProposals } from './succession.ts';
+import { forgetLives, noticeGap, onSocketsDrained, runSuspicion } from './suspicion.ts';
 import { DEAD_VOTER, LISTEN } from './timings.ts';
-import type { Effect, MembershipConfig, MembershipEvent, SessionId } from './types.ts';
-import { onFencedClaim, onUnfenced, onUnfencedProbed, runUnfenced } from './unfenced.ts';
+import type { Effect, MembershipConfig, MembershipEvent } from './types.ts';
+import { onUnfencedProbed, runUnfenced } from './unfenced.ts';
 import { firstList, runVoters } from './voters.ts';
 
 export type MembershipState = State;
@@ -203,13 +186,6 @@ function handle(turn: Turn, event: MembershipEvent): void {
   }
 }
 
-/** A removed member votes until the list without it is acknowledged. */
-function receiveFormer(turn: Turn, event: Extract<MembershipEvent, { type: 'message' }>): void {
-  const { from, session, message } = event;
-  if (message.type === 'acknowledge') onAcknowledge(turn, from, session, message);
-  else if (message.type === 'accepted') onAccepted(turn, from, message);
-}
-
 function start(turn: Turn): void {
   const { state, now } = turn;
   if (state.members.size === 0) setMembers(turn, [{ name: state.config.self, witness: state.config.witness }]);
@@ -252,102 +228,6 @@ function setCarrier(turn: Turn, up: boolean): void {
   wake(turn, 'unfenced', now);
 }
 
-function receive(turn: Turn, from: NodeName, session: SessionId, message: Message): void {
-  switch (message.type) {
-    case 'heartbeat':
-      hearLife(turn, from, message.incarnation);
-      noticeDigest(turn, from, message.digest);
-      {
-        onHeartbeat(turn, from, session, message);
-        return;
-      }
-    case 'acknowledge':
-      noticeDigest(turn, from, message.digest);
-      {
-        onAcknowledge(turn, from, session, message);
-        return;
-      }
-    case 'suspicion': {
-      onSuspicion(turn, from, message);
-      return;
-    }
-    case 'certificate': {
-      onCertificate(turn, message);
-      return;
-    }
-    case 'claims':
-      onClaims(turn, from, message);
-      for (const claim of message.claims) if (claim.holder.node === from) onFencedClaim(turn, claim);
-      return;
-    case 'holdingsKnown': {
-      onHoldingsKnown(turn, from, message);
-      return;
-    }
-    case 'unfenced': {
-      onUnfenced(turn, from, message);
-      return;
-    }
-    case 'status': {
-      onStatus(turn, from, message);
-      return;
-    }
-    case 'digest': {
-      onDigest(turn, from, message);
-      return;
-    }
-    case 'prepare': {
-      onPrepare(turn, from, message);
-      return;
-    }
-    case 'promise': {
-      onPromise(turn, from, message);
-      return;
-    }
-    case 'accept': {
-      onAccept(turn, from, message);
-      return;
-    }
-    case 'accepted': {
-      onAccepted(turn, from, message);
-      return;
-    }
-    case 'refused': {
-      onRefused(turn, from, message);
-      return;
-    }
-    case 'offer': {
-      onOffer(turn, from, message);
-      return;
-    }
-    case 'offerReply': {
-      onOfferReply(turn, from, message);
-      return;
-    }
-    case 'decided': {
-      onDecided(turn, from, message.claim);
-      return;
-    }
-    case 'leaving': {
-      onLeaving(turn, from);
-      return;
-    }
-    case 'voters': {
-      onVoters(turn, message);
-      return;
-    }
-    case 'ask': {
-      onAsk(turn, from, message.vip);
-      return;
-    }
-    case 'rebalance': {
-      rebalance(turn);
-      return;
-    }
-    default:
-      message satisfies never;
-  }
-}
-
 const RUN: Record<Task, (turn: Turn) => void> = {
   lease: form,
   voters: runVoters,
@@ -387,6 +267,7 @@ function housekeep(turn: Turn): void {
   const { state, now } = turn;
   if (now < state.housekeepAt) return;
   state.housekeepAt = after(now, HOUSEKEEP_EVERY);
+  forgetClaims(turn);
   forgetLives(turn);
   for (const [node, at] of state.removedAt) if (now - at > 2 * DEAD_VOTER) state.removedAt.delete(node);
   forgetRegisters(state);

@@ -138,7 +138,7 @@ function reportMember(turn: Turn, member: MemberState): void {
     kind: 'member',
     node: member.node,
     ...(member.session === undefined ? {} : { session: member.session }),
-    ...(member.dead ? { alive: false } : { alive: true }),
+    alive: !member.dead,
     draining: member.status?.draining ?? false,
     witness: member.witness,
   });

@@ -36,11 +36,6 @@ export interface Part<T> {
   read(reader: Reader): T;
 }
 
-export const u8: Part<number> = {
-  write: (writer, value) => writer.u8(value),
-  read: (reader) => reader.number(8),
-};
-
 export const u16: Part<number> = {
   write: (writer, value) => writer.u16(value),
   read: (reader) => reader.number(16),

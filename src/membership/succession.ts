@@ -2,30 +2,14 @@ import { after, ms } from '../../net/clock.ts';
 import type { NodeName, Vip } from '../../net/names.ts';
 import { hash32 } from '../../net/rendezvous.ts';
 import { learn, take, tell } from './claims.ts';
+import { compareBallots, keyOf } from './grants.ts';
 import { onReleaseAccepted } from './hand-over.ts';
 import type { Ballot, Claim, Grant, Holder, Life, Message, Seat, VoterList } from './messages.ts';
 import { decides, type Replies, reforms } from './quorum.ts';
-import {
-  isOwnLife,
-  LONG_AGO,
-  ownHolder,
-  ownLife,
-  type Proposal,
-  type Register,
-  type State,
-  sameLife,
-  send,
-  sessionOf,
-  type Turn,
-  wake,
-} from './state.ts';
-import { hasVoted, newestList } from './suspicion.ts';
-import { DEAD_VOTER, FIRST_CLAIM_PATIENCE, LISTEN, REFORM_AFTER } from './timings.ts';
+import { isOwnLife, ownHolder, ownLife, type Proposal, type State, send, type Turn, wake } from './state.ts';
+import { newestList } from './suspicion.ts';
+import { DEAD_VOTER, REFORM_AFTER } from './timings.ts';
 import type { AnswerCause, Incarnation } from './types.ts';
-import { claimsFirst } from './unfenced.ts';
-
-type Prepare = Extract<Message, { type: 'prepare' }>;
-type Accept = Extract<Message, { type: 'accept' }>;
 
 const ASK_AGAIN = ms(15);
 const ASK_AGAIN_AT_MOST = ms(200);
@@ -33,11 +17,6 @@ const GIVE_UP = ms(2000);
 
 const NOBODY: Life = { node: '' as NodeName, incarnation: 0 as Incarnation };
 const NO_LIST: VoterList = { version: 0, voters: [] };
-
-export function compareBallots(state: State, a: Ballot, b: Ballot): number {
-  const named = state.config.rules.ballotNamesIncarnation ? a.life.incarnation - b.life.incarnation : 0;
-  return a.round - b.round || (a.life.node < b.life.node ? -1 : a.life.node > b.life.node ? 1 : 0) || named;
-}
 
 /** Asks the voters of the last holder for the next epoch. */
 export function propose(turn: Turn, last: Claim): void {
@@ -153,126 +132,6 @@ function enough({ state, now }: Turn, { seat, list, reform }: Proposal, replies:
     !state.members.has(node) && now - (state.removedAt.get(node) ?? state.startedAt) > DEAD_VOTER;
   return (reform || seat.epoch === 0) && reforms(list.voters, [...state.members.keys()], replies, isGone);
 }
-
-// --- The side of a voter -------------------------------------------------------------------------------------------
-
-function keyOf({ vip, epoch, life }: Seat): string {
-  return `${vip} ${epoch} ${life.incarnation} ${life.node}`;
-}
-
-function registerOf(state: State, seat: Seat): Register {
-  const key = keyOf(seat);
-  let register = state.registers.get(key);
-  if (register === undefined) {
-    register = { seat, promised: undefined, grant: undefined };
-    state.registers.set(key, register);
-  }
-  return register;
-}
-
-/** Registers of seats that later claims have passed. */
-export function forgetRegisters(state: State): void {
-  for (const [key, { seat }] of state.registers) {
-    const known = state.claims.get(seat.vip)?.claim;
-    if (known !== undefined && known.epoch > seat.epoch) state.registers.delete(key);
-  }
-}
-
-type Standing = 'silent' | 'refuses' | 'remembers' | 'forgot';
-
-/** As what this node may answer about a seat. */
-function standing(turn: Turn, seat: Seat, list: VoterList, claimant: Life, reform: boolean): Standing {
-  const { state, now } = turn;
-  const { self, session, rules, timings } = state.config;
-  const age = now - state.startedAt;
-  if (claimsFirst(turn, seat.vip, claimant.node)) return 'refuses';
-  const young = rules.listenFirst && age < LISTEN;
-  if (seat.epoch === 0) return young || !mayBeFirst(turn, seat.vip, claimant) ? 'silent' : 'remembers';
-  const listed = list.voters.find(({ node }) => node === self);
-  if (listed === undefined) return reform && !young ? 'remembers' : 'silent';
-  if (rules.votersBySession && listed.session !== session) {
-    if (age < timings.vote) return 'silent';
-    return 'forgot';
-  }
-  if (seat.open || hasVoted(turn, seat.life)) return 'remembers';
-  return 'refuses';
-}
-
-/** Whether the claimant is the one written, or the written one had its time. */
-function mayBeFirst(turn: Turn, vip: Vip, claimant: Life): boolean {
-  const { state, now } = turn;
-  const entry = state.vips.get(vip);
-  if (entry?.firstClaim.kind !== 'written' || entry.firstClaim.holder === claimant.node) return true;
-  return now - (state.vipSince.get(vip) ?? LONG_AGO) >= FIRST_CLAIM_PATIENCE;
-}
-
-export function onPrepare(turn: Turn, from: NodeName, message: Prepare): void {
-  const { state } = turn;
-  const { seat, ballot, list } = message;
-  const stands = standing(turn, seat, list, message.claimant, message.reform);
-  if (stands === 'silent' || refusedForMore(turn, from, seat, ballot, list)) return;
-  if (stands === 'refuses') {
-    send(turn, from, { type: 'refused', seat, ballot });
-    return;
-  }
-  const register = registerOf(state, seat);
-  if (register.promised !== undefined && compareBallots(state, ballot, register.promised) < 0) {
-    send(turn, from, { type: 'refused', seat, ballot, promised: register.promised });
-    return;
-  }
-  register.promised = ballot;
-  send(turn, from, {
-    type: 'promise',
-    seat,
-    ballot,
-    remembers: stands === 'remembers',
-    ...(register.grant === undefined ? {} : { grant: register.grant }),
-  });
-}
-
-/** Tells the claimant of a later claim, or of a later list of voters. */
-function refusedForMore(turn: Turn, from: NodeName, seat: Seat, ballot: Ballot, list: VoterList): boolean {
-  const known = turn.state.claims.get(seat.vip)?.claim;
-  const claim = known !== undefined && known.epoch > seat.epoch ? known : undefined;
-  const newest = seat.epoch === 0 ? list : newestList(turn.state, seat.life, list);
-  if (claim === undefined && newest.version <= list.version) return false;
-  send(turn, from, {
-    type: 'refused',
-    seat,
-    ballot,
-    ...(newest.version > list.version ? { list: newest } : {}),
-    ...(claim === undefined ? {} : { claim }),
-  });
-  return true;
-}
-
-export function onAccept(turn: Turn, from: NodeName, message: Accept): void {
-  const { state } = turn;
-  const { seat, ballot, list, holder, epoch } = message;
-  const release = ballot.round === 0 && ballot.life.node === from && sameLife(ballot.life, seat.life);
-  if (!release) {
-    const stands = standing(turn, seat, list, ballot.life, message.reform);
-    if (stands === 'silent' || stands === 'refuses' || refusedForMore(turn, from, seat, ballot, list)) return;
-  } else if (!mayRelease(state, from, seat, list)) return;
-  const register = registerOf(state, seat);
-  if (register.promised !== undefined && compareBallots(state, ballot, register.promised) < 0) {
-    send(turn, from, { type: 'refused', seat, ballot, promised: register.promised });
-    return;
-  }
-  register.promised = ballot;
-  register.grant = { ballot, holder, epoch };
-  send(turn, from, { type: 'accepted', seat, ballot });
-}
-
-/** A release counts only with those voters that the life lists as what they are. */
-function mayRelease(state: State, from: NodeName, seat: Seat, list: VoterList): boolean {
-  const { self, session } = state.config;
-  const current = from === self ? session : state.members.get(from)?.session;
-  if (current !== sessionOf(seat.life.incarnation)) return false;
-  return list.voters.some((voter) => voter.node === self && voter.session === session);
-}
-
-// --- The side of a claimant ----------------------------------------------------------------------------------------
 
 function proposalFor(turn: Turn, seat: Seat, ballot: Ballot): Proposal | undefined {
   const proposal = turn.state.proposals.get(seat.vip);

@@ -106,7 +106,6 @@ export type AnswerCause = 'firstClaim' | 'succession' | 'handOver' | 'unfenced' 
 
 export type StopCause =
   | 'leaseLost'
-  | 'voted void'
   | 'handOver'
   | 'released'
   | 'higherClaim'
@@ -169,12 +168,12 @@ export type Report =
       readonly voters: readonly NodeName[];
       readonly version: number;
     }
-  /** What is known of a member: `alive` absent where it is not heard directly. */
+  /** What is known of a member. `alive` is false once its last known life was certified void. */
   | {
       readonly kind: 'member';
       readonly node: NodeName;
       readonly session?: SessionId;
-      readonly alive?: boolean;
+      readonly alive: boolean;
       readonly draining: boolean;
       readonly witness: boolean;
     }

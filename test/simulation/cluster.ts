@@ -68,13 +68,6 @@ export interface Violation {
   readonly what: string;
 }
 
-/** What one VIP's service looked like: intervals without an answerer, and who answered. */
-export interface VipRecord {
-  answerer: NodeName | undefined;
-  darkSince: number;
-  moves: number;
-}
-
 /** N copies of the machine in virtual time over a simulated LAN. Times are nanoseconds of true time. */
 export class Cluster {
   readonly options: ClusterOptions;
