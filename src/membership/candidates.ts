@@ -27,6 +27,7 @@ export function obstacle(state: State, member: MemberState, vip: Vip): Obstacle 
   if (member.leaving) return bars('leaving');
   const { status } = member;
   if (status?.session !== member.session) return bars('its status is not known yet');
+  if (status.witness) return bars('witness: it only votes');
   if (status.draining) return bars('draining');
   const exception = status.exceptions.get(vip);
   return exception && { lastResort: exception.kind === 'lastResort', reason: exception.reason };

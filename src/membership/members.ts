@@ -140,7 +140,7 @@ function reportMember(turn: Turn, member: MemberState): void {
     ...(member.session === undefined ? {} : { session: member.session }),
     alive: !member.dead,
     draining: member.status?.draining ?? false,
-    witness: member.witness,
+    witness: member.witness || (member.status?.witness ?? false),
   });
 }
 
@@ -167,8 +167,11 @@ export function announceStatus(turn: Turn): void {
   const { state, now } = turn;
   Object.assign(state.status, { version: state.status.version + 1, at: now, step: 0 });
   const self = state.members.get(state.config.self);
-  if (self !== undefined)
-    adopt(turn, self, state.config.session, state.status.version, state.draining, state.status.exceptions);
+  if (self !== undefined) {
+    const { version, exceptions } = state.status;
+    const { session, witness } = state.config;
+    adopt(turn, self, { session, version, draining: state.draining, witness }, exceptions);
+  }
   wake(turn, 'members', now);
 }
 
@@ -186,7 +189,7 @@ export function statusPages(turn: Turn, node: NodeName): Message[] {
     page,
     pages: pages.length,
     draining: status.draining,
-    witness: member.witness,
+    witness: status.witness,
     exceptions,
   }));
 }
@@ -247,16 +250,14 @@ export function onStatus(turn: Turn, from: NodeName, message: Extract<Message, {
   if (partial.pages.includes(undefined)) return;
   member.statusPages = undefined;
   const exceptions = partial.pages.flatMap((page) => page ?? []);
-  adopt(turn, member, message.session, message.version, message.draining, exceptions);
+  adopt(turn, member, message, exceptions);
   if (message.subject === from || !member.dead) reportMember(turn, member);
 }
 
 function adopt(
   turn: Turn,
   member: MemberState,
-  session: SessionId,
-  version: number,
-  draining: boolean,
+  { session, version, draining, witness }: Pick<MemberStatus, 'session' | 'version' | 'draining' | 'witness'>,
   exceptions: readonly StatusException[],
 ): void {
   const { state, now } = turn;
@@ -268,7 +269,8 @@ function adopt(
     for (const vip of before.exceptions.keys()) if (!byVip.has(vip)) eligibleSince.set(vip, now);
   }
   const kept = before !== undefined && before.session === session && !before.draining;
-  const status = { session, version, draining, exceptions: byVip, eligibleSince, since: kept ? before.since : now };
+  const since = kept ? before.since : now;
+  const status = { session, version, draining, witness, exceptions: byVip, eligibleSince, since };
   countStatus(state, member, status);
   member.status = status;
   replan(turn);

@@ -58,6 +58,8 @@ export interface MemberStatus {
   readonly session: SessionId;
   readonly version: number;
   readonly draining: boolean;
+  /** It says itself that it only votes. */
+  readonly witness: boolean;
   readonly exceptions: ReadonlyMap<Vip, StatusException>;
   /** Since when this node has known it, by VIP where that is younger than the status. */
   readonly eligibleSince: ReadonlyMap<Vip, MonotonicNs>;
