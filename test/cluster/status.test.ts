@@ -1,4 +1,3 @@
-import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { monotonicClock } from '../../net/clock.ts';
 import { Table } from '../../net/table.ts';
@@ -35,7 +34,7 @@ await describeOnCluster('the status writer', (programs) => {
   beforeAll(async () => {
     plane = await ControlPlane.start(programs, { controllers: false });
     proxy = await FaultProxy.start(plane);
-    for (const file of await readdir(CRDS)) await plane.kubectl(['apply', '-f', `${CRDS}${file}`]);
+    await plane.kubectl(['apply', '-k', CRDS]);
     await plane.kubectl(['wait', '--for=condition=Established', 'crd', '--all']);
   });
 
