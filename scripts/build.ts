@@ -1,5 +1,5 @@
 import { chmod, rm } from 'node:fs/promises';
-import { build, type BuildOptions } from 'esbuild';
+import { type BuildOptions, build } from 'esbuild';
 
 /** CommonJS packages in an ESM bundle call `require`; its plain name would collide with theirs. */
 const banner = [
@@ -14,7 +14,6 @@ const common: BuildOptions = {
   target: 'node20',
   sourcemap: 'linked',
   sourcesContent: false,
-  keepNames: true,
   external: ['koffi', 'raw-socket'],
   banner: { js: banner },
   legalComments: 'none',

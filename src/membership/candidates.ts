@@ -55,7 +55,7 @@ export function candidates(state: State, vip: Vip): NodeName[] {
 }
 
 /** All members by rank, kept while the member table stays: hashing is what a plan of many VIPs spends its time on. */
-function orderOf(state: State, vip: Vip): readonly MemberState[] {
+export function orderOf(state: State, vip: Vip): readonly MemberState[] {
   const known = state.orders.get(vip);
   if (known !== undefined) return known;
   const order = rendezvousOrder(vip, state.members.keys()).flatMap((node) => state.members.get(node) ?? []);

@@ -65,7 +65,7 @@ export function create(config: MembershipConfig, now: MonotonicNs): MembershipSt
     proposals: new Map(),
     orphans: new Map(),
     handOvers: new Map(),
-    unfenced: { heard: new Map(), own: new Map(), tellAt: now },
+    unfenced: { heard: new Map(), own: new Map(), tellAt: now, lookedAt: LONG_AGO },
     tells: [],
     doubts: new Map(),
     doubted: new Map(),

@@ -191,6 +191,8 @@ export interface UnfencedState {
   /** What this node claims without a majority. */
   readonly own: Map<Vip, OwnUnfenced>;
   tellAt: MonotonicNs;
+  /** When all VIPs were last looked over. */
+  lookedAt: MonotonicNs;
 }
 
 export interface HeardUnfenced {

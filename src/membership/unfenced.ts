@@ -1,7 +1,6 @@
 import { after, type MonotonicNs, ms } from '../../net/clock.ts';
 import type { NodeName, Vip } from '../../net/names.ts';
-import { rendezvousOrder } from '../../net/rendezvous.ts';
-import { candidates } from './candidates.ts';
+import { candidates, orderOf } from './candidates.ts';
 import { canServe, claimsOf } from './claims.ts';
 import { leased } from './lease.ts';
 import type { Claim, Message } from './messages.ts';
@@ -12,6 +11,7 @@ import {
   type OwnUnfenced,
   others,
   report,
+  type State,
   send,
   type Turn,
   wake,
@@ -31,6 +31,8 @@ import type { StopCause, WireAnswer } from './types.ts';
 const HEARD_LASTS = 3 * UNFENCED_REPEAT;
 const NEIGHBOUR_LASTS = ms(1000);
 const CLAIMS_FIRST = ms(500);
+/** A look over a thousand VIPs at each datagram would leave no time for the heartbeats that end this state. */
+const LOOK_EVERY = ms(10);
 const REFUSED_LASTS = ms(1000);
 /** Claims in one datagram. */
 const CLAIMS_A_PAGE = 40;
@@ -105,12 +107,17 @@ export function claimsFirst(turn: Turn, vip: Vip, claimant: NodeName): boolean {
 }
 
 export function runUnfenced(turn: Turn): void {
-  const { state } = turn;
-  forgetHeard(turn);
-  for (const vip of state.vips.keys()) consider(turn, vip);
+  const { state, now } = turn;
+  const next = after(state.unfenced.lookedAt, LOOK_EVERY);
+  if (now < next) wake(turn, 'unfenced', next);
+  else {
+    state.unfenced.lookedAt = now;
+    forgetHeard(turn);
+    for (const vip of state.vips.keys()) consider(turn, vip);
+  }
   checkEvidence(turn);
   if (state.unfenced.own.size > 0) {
-    if (state.unfenced.tellAt <= turn.now) tellUnfenced(turn);
+    if (state.unfenced.tellAt <= now) tellUnfenced(turn);
     wake(turn, 'unfenced', state.unfenced.tellAt);
   }
 }
@@ -163,7 +170,7 @@ function unfencedFrom(turn: Turn, vip: Vip): MonotonicNs {
   const rank = rankOf(turn, vip);
   if (rank < 0) return NEVER;
   const rivals = state.unfenced.heard.get(vip);
-  if (rivals !== undefined && [...rivals.keys()].some((node) => wins(vip, node, state.config.self))) {
+  if (rivals !== undefined && [...rivals.keys()].some((node) => wins(state, vip, node, state.config.self))) {
     return after(now, UNFENCED_RANK_STEP);
   }
   return after(since, UNFENCED_AFTER + rank * UNFENCED_RANK_STEP);
@@ -197,8 +204,10 @@ function rankOf(turn: Turn, vip: Vip): number {
   return candidates(turn.state, vip).indexOf(self);
 }
 
-function wins(vip: Vip, node: NodeName, against: NodeName): boolean {
-  return rendezvousOrder(vip, [node, against])[0] === node;
+function wins(state: State, vip: Vip, node: NodeName, against: NodeName): boolean {
+  const order = orderOf(state, vip).map((member) => member.node);
+  const rank = (name: NodeName) => (order.includes(name) ? order.indexOf(name) : order.length);
+  return rank(node) < rank(against);
 }
 
 function hasEvidence({ state, now }: Turn): boolean {
@@ -281,7 +290,7 @@ export function onUnfenced(turn: Turn, from: NodeName, message: Extract<Message,
     if (orphan !== undefined && !intended) orphan.startAt = undefined;
     const own = state.unfenced.own.get(vip);
     if (own === undefined) continue;
-    const higher = epoch !== own.epoch ? epoch > own.epoch : wins(vip, from, self);
+    const higher = epoch !== own.epoch ? epoch > own.epoch : wins(state, vip, from, self);
     const yields =
       !message.hears || (intended ? own.phase !== 'answering' && higher : own.phase !== 'answering' || higher);
     if (yields) stopUnfenced(turn, vip, 'higherClaim');

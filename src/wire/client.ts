@@ -22,7 +22,8 @@ export type WireClientOptions = Omit<WireInit, 'counters'> & {
   readonly workerFile: URL;
 };
 
-const HEAP_MB = 32;
+/** Three speakers with 300 VIPs collect garbage without end below 64: leases are then lost to pauses. */
+const HEAP_MB = 128;
 const ALIVE_EVERY_MS = 1000;
 
 /** The main thread's side of the wire. */

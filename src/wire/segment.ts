@@ -15,7 +15,7 @@ import type { Mac } from '../../net/mac.ts';
 import type { NodeName, Vip } from '../../net/names.ts';
 import { prefixContains, prefixRange, rangeSize } from '../../net/prefix.ts';
 import { makeKey } from '../membership/datagram.ts';
-import { create, type MembershipState, mayAnswer, step } from '../membership/machine.ts';
+import { create, type MembershipState, mayAnswer, peers, step } from '../membership/machine.ts';
 import { ALL_RULES } from '../membership/rules.ts';
 import { Sessions } from '../membership/session.ts';
 import { PROFILES } from '../membership/timings.ts';
@@ -194,12 +194,22 @@ export class SegmentLoop {
 
   #adopt(segment: Segment): void {
     this.#segment = segment;
-    this.#addressOf = new Map(segment.members.map(({ node, address }) => [node, address]));
+    this.#addressOf = this.#addresses(segment);
     this.#nodeAt = new Map(segment.members.map(({ node, address }) => [address, node]));
     this.#sessions.setMembers(this.#addressOf.keys());
     this.#announcer.setGateways(
       segment.gateways.filter((gateway) => gateway.mac !== undefined) as { ip: Ip; mac: Mac }[],
     );
+  }
+
+  /** A member that was removed is spoken to until it votes for nobody any more. */
+  #addresses({ members }: Segment): Map<NodeName, Ip> {
+    const listed = new Map(members.map(({ node, address }) => [node, address]));
+    for (const node of peers(this.#state)) {
+      const address = this.#addressOf.get(node);
+      if (address !== undefined && !listed.has(node)) listed.set(node, address);
+    }
+    return listed;
   }
 
   #memberEvent(members: readonly SegmentMember[]) {

@@ -23,7 +23,8 @@ export async function eventually<T>(
     const [state, failure] = await attempt(look);
     if (failure === undefined && accept(state as T)) return state as T;
     if (performance.now() >= deadline) {
-      const last = failure === undefined ? inspect(state, { depth: 6, breakLength: 120, maxArrayLength: 12 }) : inspect(failure);
+      const last =
+        failure === undefined ? inspect(state, { depth: 6, breakLength: 120, maxArrayLength: 12 }) : inspect(failure);
       throw new Error(`not within ${within} ms: ${what}\nlast state: ${last}`);
     }
     await sleep(every);
