@@ -28,7 +28,12 @@ module.exports = {
       from: { pathNot: '^src/membership/' },
       to: { circular: true },
     },
-    { name: 'not-to-test', severity: 'error', from: { path: '^(net|sys|arp|bgp|src)/', pathNot: test }, to: { path: test } },
+    {
+      name: 'not-to-test',
+      severity: 'error',
+      from: { path: '^(net|sys|arp|bgp|src)/', pathNot: test },
+      to: { path: test },
+    },
     only('net-imports-nothing', '^net/', '^net/', 'net is the bottom'),
     only('sys-imports-net', '^sys/', '^(sys|net)/', 'sys knows libc and net'),
     only('arp-stands-alone', '^arp/', '^(arp|sys|net)/', 'arp is a library'),
@@ -83,7 +88,12 @@ module.exports = {
       from: { path: '^(src|net|sys|arp|bgp)/', pathNot: [test, '^src/act/forwarding/nft-process\\.ts$'] },
       to: { path: '^child_process$' },
     },
-    { name: 'no-dev-in-production', severity: 'error', from: { path: '^(net|sys|arp|bgp|src)/', pathNot: test }, to: { dependencyTypes: ['npm-dev'] } },
+    {
+      name: 'no-dev-in-production',
+      severity: 'error',
+      from: { path: '^(net|sys|arp|bgp|src)/', pathNot: test },
+      to: { dependencyTypes: ['npm-dev'] },
+    },
   ],
   options: {
     doNotFollow: { path: 'node_modules' },

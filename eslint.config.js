@@ -6,7 +6,7 @@ const noDefaultExport = {
 };
 
 export default tseslint.config(
-  { ignores: ['dist/**', 'node_modules/**', 'coverage/**'] },
+  { ignores: ['.*.ts', 'dist/**', 'node_modules/**', 'coverage/**'] },
   {
     files: ['**/*.ts'],
     extends: [tseslint.configs.strictTypeChecked],

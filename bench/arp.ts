@@ -23,11 +23,9 @@ const VIP = '192.168.50.100' as Vip;
 
 await using lab = await Lab.open();
 const lan = await lab.lan('lan');
-const [client, reference, node] = (await Promise.all([
-  lab.host('client', lan, ['192.168.50.2/24']),
-  lab.host('ref', lan, ['192.168.50.9/24']),
-  lab.host('node', lan, ['192.168.50.11/24']),
-])) as [Namespace, Namespace, Namespace];
+const client = await lab.host('client', lan, ['192.168.50.2/24']);
+const reference = await lab.host('ref', lan, ['192.168.50.9/24']);
+const node = await lab.host('node', lan, ['192.168.50.11/24']);
 const folder = await mkdtemp(join(tmpdir(), 'signpost-bench-'));
 lab.defer(() => rm(folder, { recursive: true }));
 const program = join(folder, 'arp');

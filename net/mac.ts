@@ -5,7 +5,6 @@ import { ok, problem, type Result } from './result.ts';
 export type Mac = Brand<string, 'Mac'>;
 
 export const MAC_BROADCAST = 'ff:ff:ff:ff:ff:ff' as Mac;
-export const MAC_ZERO = '00:00:00:00:00:00' as Mac;
 
 const MAC_PATTERN = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/;
 

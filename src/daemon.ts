@@ -254,7 +254,7 @@ class RunningDaemon {
     metrics.forwardingEntries.set(world.forwarding.applied?.entries.size ?? 0);
     for (const [segment, { lease, members }] of world.wire.segments) {
       metrics.leaseHeld.set({ segment }, lease?.held === true ? 1 : 0);
-      metrics.membersAlive.set({ segment }, [...members.values()].filter(({ alive }) => alive !== false).length);
+      metrics.membersAlive.set({ segment }, [...members.values()].filter(({ alive }) => alive).length);
     }
     void readConntrackUse().then((use) => use && metrics.conntrackUsed.set(use.entries / use.limit));
   }

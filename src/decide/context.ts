@@ -1,4 +1,3 @@
-import type { NodeName } from '../../net/names.ts';
 import type { Table } from '../../net/table.ts';
 import type { Meta, NodeObject, Pool } from '../world/objects.ts';
 import { selects } from '../world/objects.ts';
@@ -35,5 +34,3 @@ export function allocationPool(pool: Pool, namespaces: Table<string, Meta>): All
       everybody || allow.namespaces.includes(namespace) || (byLabel && selects(allow.selector, labelsOf(namespace))),
   };
 }
-
-export type NodeTable = Table<NodeName, NodeObject>;

@@ -55,7 +55,7 @@ function memberViews(segment: string, { members }: SegmentState, world: World): 
   const others = Array.from(members.values(), ({ node, alive, draining, witness }) => ({
     node,
     segment,
-    ...(alive === undefined ? {} : { alive }),
+    alive,
     draining,
     witness,
   }));
