@@ -29,7 +29,7 @@ export interface ApiClient {
 }
 
 const IDLE_MS = 30_000;
-/** A page of 500 objects is some megabytes; etcd holds no object above 1.5 MB. */
+/** A page of 100 objects is a megabyte, as a rule; etcd holds no object above 1.5 MB. */
 const MAX_ANSWER = 256 << 20;
 
 export function createClient(access: ClusterAccess, userAgent: string): ApiClient {

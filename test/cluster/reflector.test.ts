@@ -55,8 +55,8 @@ await describeOnCluster('the reflector', (programs) => {
     );
     await eventually('synced', () => view.synced, Boolean, SOON);
     expect(view.told).toBe(count);
-    const lists = proxy.requests.filter(({ url }) => url.includes('limit=500'));
-    expect(lists.length).toBeGreaterThanOrEqual(3);
+    const lists = proxy.requests.filter(({ url }) => url.includes('limit=100'));
+    expect(lists.length).toBeGreaterThanOrEqual(11);
   });
 
   test('misses nothing while every connection is reset each 100 ms', async () => {
@@ -310,7 +310,7 @@ class View implements AsyncDisposable {
   lists(): number {
     return this.#proxy.requests
       .slice(this.#from)
-      .filter(({ method, url }) => method === 'GET' && url.includes('limit=500') && !url.includes('continue=')).length;
+      .filter(({ method, url }) => method === 'GET' && url.includes('limit=100') && !url.includes('continue=')).length;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

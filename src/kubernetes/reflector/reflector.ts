@@ -24,7 +24,8 @@ export interface ReflectorListener {
   readonly onFailure: (failure: ApiFailure | undefined) => void;
 }
 
-const PAGE = 500;
+/** Small, since what a page leaves behind is what a speaker needs most memory for. */
+const PAGE = 100;
 /** The server sends bookmarks each minute: a stream that is silent for longer is dead. */
 const IDLE_MS = 90_000;
 /** etcd holds no object above 1.5 MB; JSON escapes may make it longer. */
