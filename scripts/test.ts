@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Minutes that each project may take; one that exceeds its budget fails. */
+/** Minutes that each project takes at most on two cores of its own. One that takes twice as long fails. */
 const BUDGETS = { unit: 1, simulation: 3, lab: 4, interop: 4, cluster: 3 } as const;
 type Project = keyof typeof BUDGETS;
 
@@ -46,9 +46,9 @@ try {
     total.skipped += summary.numPendingTests;
     // A file that does not load, or a leaked error, fails the run without a failed test.
     if (code !== 0 && summary.numFailedTests === 0) total.failed++;
-    const overBudget = seconds > BUDGETS[project] * 60;
+    const overBudget = seconds > BUDGETS[project] * 60 * 2;
     if (overBudget) total.failed++;
-    console.log(`${project}: ${seconds} s of ${BUDGETS[project] * 60} s${overBudget ? ': OVER ITS BUDGET' : ''}\n`);
+    console.log(`${project}: ${seconds} s of ${BUDGETS[project] * 60} s${overBudget ? ': TWICE ITS BUDGET' : ''}\n`);
   }
 } finally {
   await rm(folder, { recursive: true, force: true });
