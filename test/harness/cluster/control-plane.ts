@@ -69,6 +69,11 @@ export class ControlPlane implements AsyncDisposable {
     return join(this.#folder, 'certs', 'apiserver.crt');
   }
 
+  /** The API server makes a new one when it starts. */
+  async renewCertificate(): Promise<void> {
+    await Promise.all(['crt', 'key'].map((end) => rm(join(this.#folder, 'certs', `apiserver.${end}`))));
+  }
+
   kubectl(args: readonly string[], options?: RunOptions): Promise<Output> {
     const kubectl = this.#command(join(this.#programs, 'kubectl'), '--kubeconfig', this.kubeconfig, ...args);
     return run(kubectl, options);
