@@ -2,10 +2,12 @@
 import { apiReference } from './api-reference.ts';
 import { conditionsReference } from './conditions-reference.ts';
 import { writeGenerated } from './generated.ts';
+import { metricsReference } from './metrics-reference.ts';
 
 const pages = new Map([
   ['docs/api.md', apiReference()],
   ['docs/conditions.md', conditionsReference()],
+  ['docs/metrics.md', await metricsReference()],
 ]);
 
 process.exitCode = writeGenerated(pages, process.argv);
