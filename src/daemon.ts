@@ -5,6 +5,8 @@ import { readConntrackUse } from './act/forwarding/readings.ts';
 import { loadMemory, MemoryWriter } from './act/memory.ts';
 import type { Config } from './config.ts';
 import { type Plan, plan } from './decide/plan.ts';
+import type { RoutePlan } from './decide/route-plan.ts';
+import { routeStatus } from './decide/route-status.ts';
 import { readKeys } from './keys.ts';
 import { parseCommand } from './observability/commands.ts';
 import { serveControlSocket } from './observability/control-socket.ts';
@@ -251,6 +253,13 @@ class RunningDaemon {
     const answered = [...world.wire.answered.values()];
     metrics.vipsAnswered.set({ fenced: 'true' }, answered.filter(({ fenced }) => fenced).length);
     metrics.vipsAnswered.set({ fenced: 'false' }, answered.filter(({ fenced }) => !fenced).length);
+    metrics.sourceStale.set(world.source.staleSince === undefined ? 0 : 1);
+    for (const programmed of ['True', 'False']) {
+      const count = [...this.#plan.routes.values()].filter(
+        (route) => isProgrammed(route, this.#plan) === programmed,
+      ).length;
+      metrics.routes.set({ programmed: programmed.toLowerCase() }, count);
+    }
     metrics.forwardingEntries.set(world.forwarding.applied?.entries.size ?? 0);
     for (const [segment, { lease, members }] of world.wire.segments) {
       metrics.leaseHeld.set({ segment }, lease?.held === true ? 1 : 0);
@@ -361,6 +370,10 @@ class RunningDaemon {
         return;
     }
   }
+}
+
+function isProgrammed(route: RoutePlan, made: Plan): string | undefined {
+  return routeStatus(route, made).conditions.find(({ type }) => type === 'Programmed')?.status;
 }
 
 /** RFC 3339 of a monotonic time. */

@@ -48,22 +48,6 @@ export function createMetrics() {
       'Times that the table had been changed by somebody else and was repaired.',
     ),
     conntrackUsed: gauge('conntrack_used_ratio', 'Connection tracking entries in use, as a share of the maximum.'),
-    vipPackets: gauge('vip_packets', 'New flows by VIP, protocol and port, as counted in the kernel.', [
-      'vip',
-      'protocol',
-      'port',
-    ]),
-    bgpSessionUp: gauge('bgp_session_up', '1 while the session is Established.', ['peer']),
-    bgpAdvertised: gauge('bgp_routes_advertised', 'Routes in Adj-RIB-Out.', ['peer', 'family']),
-    bgpMessages: gauge('bgp_messages', 'Messages since start.', ['peer', 'direction', 'kind']),
-    bgpTransitions: counter('bgp_session_transitions', 'Session state changes.', ['peer', 'state']),
-    bfdUp: gauge('bfd_session_up', '1 while the BFD session is Up.', ['peer']),
-    apiRequests: counter('api_requests', 'Requests to the Kubernetes API, by verb, resource and status.', [
-      'verb',
-      'resource',
-      'status',
-    ]),
-    coordinator: gauge('coordinator', '1 while this node holds the coordinator lease.'),
   };
 }
 
