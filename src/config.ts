@@ -70,7 +70,6 @@ const ConfigSchema = z
   .object({
     node: parsed<NodeName>(parseNodeName),
     manifests: z.string().optional(),
-    kubeconfig: z.string().optional(),
     interfaces: list(parsed<InterfaceName>(parseInterfaceName)).default([]),
     peers: list(peer).default([]).transform(groupPeers),
     clusterId: z.string().min(1).max(63).default('default'),
@@ -144,9 +143,9 @@ export function readConfig(
 
 function checkTogether(config: Config): Result<Config, readonly Problem[]> {
   const problems: Problem[] = [];
-  if (config.manifests !== undefined && config.kubeconfig !== undefined) {
-    const both = problem('--kubeconfig', config.kubeconfig, 'stands beside --manifests', 'give one source of objects');
-    problems.push(both.problem);
+  if (config.manifests === undefined) {
+    const fix = 'give a folder of manifests: this version of the daemon does not read the Kubernetes API yet';
+    problems.push(problem('--manifests', undefined, 'is missing', fix).problem);
   }
   if (config.peers.length > 1 && config.keyFiles.length === 0 && config.manifests !== undefined) {
     const fix =
