@@ -24,13 +24,14 @@ test('the chart gives the rights that the manifests give', () => {
 test('what is set in the environment is a setting, with the default that the chart takes for granted', () => {
   const metrics = '[192.0.2.11]:7946';
   const config = readConfig({}, { SIGNPOST_NODE: 'n1', SIGNPOST_MANIFESTS: '/', SIGNPOST_METRICS: metrics }).ok;
-  const settings = new Map(Object.entries(config ?? {}).map(([key, value]) => [variableOf(key), [value].join()]));
+  const text = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
+  const settings = new Map(Object.entries(config ?? {}).map(([key, value]) => [variableOf(key), text(value)]));
   expect(config?.metrics).toEqual({ host: '192.0.2.11', port: 7946 });
   const variables = read('base/daemonset.yaml').match(/SIGNPOST_\w+/g) ?? [];
   expect(variables.filter((name) => !settings.has(name))).toEqual([]);
   const defaults = [...read('chart/templates/_settings.tpl').matchAll(/"([A-Z_]+)" "([^"]*)"/g)];
   expect(defaults.length).toBeGreaterThan(5);
-  expect(defaults.map(([, name, value]) => [name, value])).toEqual(
+  expect(defaults.map(([, name, value]) => [name, value === '' ? '[]' : value])).toEqual(
     defaults.map(([, name]) => [name, settings.get(`SIGNPOST_${name}`)]),
   );
 });
