@@ -1,5 +1,5 @@
-import { type Ip, type IpFamily, isLinkLocal, isV4 } from '../net/ip.ts';
-import { type Failure, ok, problem, type Result } from '../net/result.ts';
+import { type Ip, type IpFamily, isV4 } from '../net/ip.ts';
+import { ok, problem, type Result } from '../net/result.ts';
 import { attachFilter, onlyTtl } from './bpf.ts';
 import { callFailed } from './errno.ts';
 import {
@@ -14,16 +14,12 @@ import {
   IPV6_V6ONLY,
   libc,
   MSG_DONTWAIT,
-  SO_BINDTODEVICE,
   SOCK_CLOEXEC,
   SOCK_DGRAM,
   SOCK_NONBLOCK,
-  SOL_SOCKET,
 } from './libc.ts';
 import { interfaceIndex, socketAddress } from './socket-address.ts';
-
-/** DSCP CS6, network control (RFC 4594 section 3.2). */
-const NETWORK_CONTROL = 0xc0;
+import { abandon, bindToDevice, NETWORK_CONTROL, scopeOf, setInteger } from './socket-options.ts';
 
 export interface ReceiveOptions {
   readonly family: IpFamily;
@@ -37,10 +33,10 @@ export function openUdpReceiver({ family, port, ttl }: ReceiveOptions): Result<n
   const opened = open(family);
   if (opened.problem !== undefined) return opened;
   const fd = opened.ok;
-  if (ttl !== undefined && !attachFilter(fd, onlyTtl(family, ttl))) return failed(fd, 'setsockopt(SO_ATTACH_FILTER)');
-  if (family === 'IPv6' && !setInteger(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)) return failed(fd, 'setsockopt(IPV6_V6ONLY)');
+  if (ttl !== undefined && !attachFilter(fd, onlyTtl(family, ttl))) return abandon(fd, 'setsockopt(SO_ATTACH_FILTER)');
+  if (family === 'IPv6' && !setInteger(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)) return abandon(fd, 'setsockopt(IPV6_V6ONLY)');
   const any = socketAddress((family === 'IPv4' ? '0.0.0.0' : '::') as Ip, port);
-  if (libc.bind(fd, any, any.length) < 0) return failed(fd, `bind(UDP port ${port})`);
+  if (libc.bind(fd, any, any.length) < 0) return abandon(fd, `bind(UDP port ${port})`);
   return ok(fd);
 }
 
@@ -75,14 +71,14 @@ export class UdpSender implements Disposable {
     const [level, ttlName, classOption] = v4
       ? [IPPROTO_IP, IP_TTL, IP_TOS]
       : [IPPROTO_IPV6, IPV6_UNICAST_HOPS, IPV6_TCLASS];
-    if (!setInteger(fd, level, ttlName, options.ttl)) return failed(fd, 'setsockopt(TTL)');
+    if (!setInteger(fd, level, ttlName, options.ttl)) return abandon(fd, 'setsockopt(TTL)');
     // A class that the kernel refuses costs priority alone.
     setInteger(fd, level, classOption, NETWORK_CONTROL);
-    if (device !== undefined && !bindToDevice(fd, device)) return failed(fd, 'setsockopt(SO_BINDTODEVICE)');
+    if (device !== undefined && !bindToDevice(fd, device)) return abandon(fd, 'setsockopt(SO_BINDTODEVICE)');
     const source = socketAddress(local ?? ((v4 ? '0.0.0.0' : '::') as Ip), options.localPort, scopeOf(local, scope));
-    if (libc.bind(fd, source, source.length) < 0) return failed(fd, `bind(UDP port ${options.localPort})`);
+    if (libc.bind(fd, source, source.length) < 0) return abandon(fd, `bind(UDP port ${options.localPort})`);
     const target = socketAddress(remote, options.remotePort, scopeOf(remote, scope));
-    if (libc.connect(fd, target, target.length) < 0) return failed(fd, `connect(${remote})`);
+    if (libc.connect(fd, target, target.length) < 0) return abandon(fd, `connect(${remote})`);
     return ok(new UdpSender(fd));
   }
 
@@ -98,26 +94,7 @@ export class UdpSender implements Disposable {
   }
 }
 
-function scopeOf(ip: Ip | undefined, scope: number): number {
-  return ip !== undefined && isLinkLocal(ip) ? scope : 0;
-}
-
 function open(family: IpFamily): Result<number> {
   const fd = libc.socket(family === 'IPv4' ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   return fd < 0 ? callFailed('socket(UDP)') : ok(fd);
-}
-
-function setInteger(fd: number, level: number, name: number, value: number): boolean {
-  return libc.setsockopt(fd, level, name, new Uint8Array(Int32Array.of(value).buffer), 4) === 0;
-}
-
-function bindToDevice(fd: number, device: string): boolean {
-  const name = new TextEncoder().encode(`${device}\0`);
-  return libc.setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, name, name.length) === 0;
-}
-
-function failed(fd: number, call: string): Failure {
-  const failure = callFailed(call);
-  libc.close(fd);
-  return failure;
 }
