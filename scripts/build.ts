@@ -1,5 +1,5 @@
 import { chmod, rm } from 'node:fs/promises';
-import { type BuildOptions, build } from 'esbuild';
+import { build } from 'esbuild';
 
 /** CommonJS packages in an ESM bundle call `require`; its plain name would collide with theirs. */
 const banner = [
@@ -7,7 +7,16 @@ const banner = [
   'const require = bundleRequire(import.meta.url);',
 ].join('\n');
 
-const common: BuildOptions = {
+const OUT = 'dist';
+
+await rm(OUT, { recursive: true, force: true });
+await build({
+  entryPoints: { signpost: 'src/main.ts', 'wire-worker': 'src/wire/worker.ts' },
+  outdir: OUT,
+  outExtension: { '.js': '.mjs' },
+  // Each command in a chunk of its own: what runs on a laptop must not load libc's bindings.
+  splitting: true,
+  chunkNames: 'chunk-[hash]',
   bundle: true,
   platform: 'node',
   format: 'esm',
@@ -18,13 +27,5 @@ const common: BuildOptions = {
   banner: { js: banner },
   legalComments: 'none',
   logLevel: 'warning',
-};
-
-const OUT = 'dist';
-
-await rm(OUT, { recursive: true, force: true });
-await Promise.all([
-  build({ ...common, entryPoints: ['src/main.ts'], outfile: `${OUT}/signpost.mjs` }),
-  build({ ...common, entryPoints: ['src/wire/worker.ts'], outfile: `${OUT}/wire-worker.mjs` }),
-]);
+});
 await chmod(`${OUT}/signpost.mjs`, 0o755);

@@ -81,8 +81,8 @@ await describeOnCluster('the status writer', (programs) => {
     await statusIs((status) => status?.addresses !== undefined);
     const before = patches();
     const patch = { status: { announcementCount: 7 } };
+    const { seen } = speaker;
     await plane.send('PATCH', `${ROUTES}/web/status`, patch, 'application/merge-patch+json');
-    const seen = speaker.seen;
     await eventually(
       'the echo',
       () => speaker.seen,
