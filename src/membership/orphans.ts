@@ -8,6 +8,7 @@ import { LONG_AGO, NEVER, type Orphan, others, report, send, sessionOf, type Tur
 import { propose, proposeFirst } from './succession.ts';
 import { isVoid } from './suspicion.ts';
 import {
+  CLAIMS_AT_ONCE,
   FIRST_CLAIM_PATIENCE,
   FIRST_PROBE_COUNT,
   FIRST_PROBE_INTERVAL,
@@ -20,8 +21,6 @@ import type { WireAnswer } from './types.ts';
 import { heardUnfenced } from './unfenced.ts';
 
 const LOOK_AGAIN = ms(40);
-/** A thousand VIPs claimed at once would delay the heartbeats on which every lease rests. */
-const CLAIMS_AT_ONCE = 16;
 const BUSY_AGAIN = ms(2);
 /** After a time without a lease others are heard first: they may answer unfenced. */
 const HEAR_FIRST = ms(5);

@@ -55,3 +55,5 @@ export const STRANGER_RETRY = ms(300_000);
 export const ASK_WAIT = ms(50);
 /** At most this many voters, the holder itself apart. */
 export const MAX_VOTERS = 7;
+/** A thousand VIPs claimed at once would delay the heartbeats on which every lease rests. */
+export const CLAIMS_AT_ONCE = 16;

@@ -18,6 +18,7 @@ import {
 } from './state.ts';
 import { isVoid } from './suspicion.ts';
 import {
+  CLAIMS_AT_ONCE,
   FIRST_CLAIM_PATIENCE,
   LISTEN,
   UNFENCED_AFTER,
@@ -148,6 +149,10 @@ function consider(turn: Turn, vip: Vip): void {
     // Neighbours are asked ahead of time, so that their answers are there when they are needed.
     if (due - now < UNFENCED_REPEAT) askNeighbours(turn);
     wake(turn, 'unfenced', Math.min(due, after(now, UNFENCED_REPEAT)) as MonotonicNs);
+    return;
+  }
+  if (state.probes.size >= CLAIMS_AT_ONCE) {
+    wake(turn, 'unfenced', after(now, LOOK_EVERY));
     return;
   }
   askNeighbours(turn);
