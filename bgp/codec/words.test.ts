@@ -59,7 +59,7 @@ describe('capabilities', () => {
       'graceful restart: 30 s, restarting, for NOTIFICATIONs too, IPv4 unicast (forwarding kept)',
     ],
     [{ kind: 'unknown', code: 71, value: Uint8Array.of(1, 2) }, 'long-lived graceful restart, not used: 0102'],
-    [{ kind: 'unknown', code: 222, value: new Uint8Array() }, 'unknown, not used: no value'],
+    [{ kind: 'unknown', code: 222, value: new Uint8Array() }, 'unknown (222), not used: no value'],
     [{ kind: 'enhanced-route-refresh' }, 'enhanced route refresh'],
   ])('%#', (capability, words) => {
     expect(describeCapability(capability)).toBe(words);

@@ -103,12 +103,17 @@ export function describeCapability(capability: Capability): string {
     case 'four-octet-as':
       return `four-octet AS number: ${capability.asn}`;
     case 'unknown':
-      return `${OTHER_CAPABILITIES[capability.code] ?? 'unknown'}, not used: ${hex(capability.value) || 'no value'}`;
+      return `${capabilityName(capability.code)}, not used: ${hex(capability.value) || 'no value'}`;
     case 'route-refresh':
     case 'extended-message':
     case 'enhanced-route-refresh':
       return capability.kind.replaceAll('-', ' ');
   }
+}
+
+/** Of a capability that we do not read. */
+export function capabilityName(code: number): string {
+  return OTHER_CAPABILITIES[code] ?? `unknown (${code})`;
 }
 
 /** `65001 65002 {65003 65004}`, or `(empty)`. */

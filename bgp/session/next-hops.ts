@@ -1,0 +1,37 @@
+import { familyOf, type Ip, type IpFamily, isLinkLocal, isLoopback, isV4, isV6 } from '../../net/ip.ts';
+import type { NextHop, SessionParameters } from '../codec/types.ts';
+
+/**
+ * The next hops of a session: our end of it for its own family; for the other an IPv6 next hop where RFC 8950 was
+ * negotiated, else an address of the same interface. A family without one stays untold.
+ * @param beside all addresses of the interface that has `local`.
+ */
+export function nextHopsOf(
+  local: Ip,
+  beside: readonly Ip[],
+  session: SessionParameters,
+  configured: Readonly<Partial<Record<IpFamily, Ip>>> = {},
+): Readonly<Partial<Record<IpFamily, NextHop>>> {
+  const own = ownNextHop(local, beside);
+  const next = (family: IpFamily): NextHop | undefined => {
+    const asked = configured[family];
+    if (asked !== undefined) return { address: asked };
+    if (familyOf(local) === family) return own;
+    if (family === 'IPv4' && session.extendedNextHop) return own;
+    const address = beside.find((ip) => familyOf(ip) === family && isGlobal(ip));
+    return address && { address };
+  };
+  const [ipv4, ipv6] = [next('IPv4'), next('IPv6')];
+  return { ...(ipv4 === undefined ? {} : { IPv4: ipv4 }), ...(ipv6 === undefined ? {} : { IPv6: ipv6 }) };
+}
+
+/** RFC 2545 section 3: a global address, with the link-local one if the peers share a link. */
+function ownNextHop(local: Ip, beside: readonly Ip[]): NextHop {
+  if (isV4(local) || !isLinkLocal(local)) return { address: local };
+  const global = beside.find((ip) => isV6(ip) && isGlobal(ip));
+  return global === undefined ? { address: local } : { address: global, linkLocal: local };
+}
+
+function isGlobal(ip: Ip): boolean {
+  return !isLinkLocal(ip) && !isLoopback(ip);
+}
