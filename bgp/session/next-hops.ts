@@ -1,23 +1,32 @@
 import { familyOf, type Ip, type IpFamily, isLinkLocal, isLoopback, isV4, isV6 } from '../../net/ip.ts';
-import type { NextHop, SessionParameters } from '../codec/types.ts';
+import type { NextHop } from '../codec/types.ts';
+
+export interface NextHopOptions {
+  /** Our end of the session. */
+  readonly local: Ip;
+  /** All addresses of the interface that has it. */
+  readonly beside: readonly Ip[];
+  /** IPv4 routes shall and may have an IPv6 next hop (RFC 8950). */
+  readonly extendedNextHop: boolean;
+  readonly configured?: Readonly<Partial<Record<IpFamily, Ip>>>;
+}
 
 /**
- * The next hops of a session: our end of it for its own family; for the other an IPv6 next hop where RFC 8950 was
- * negotiated, else an address of the same interface. A family without one stays untold.
- * @param beside all addresses of the interface that has `local`.
+ * The next hops of a session: our end of it for its own family; for the other an IPv6 next hop by RFC 8950, else an
+ * address of the same interface. A family without one stays untold.
  */
-export function nextHopsOf(
-  local: Ip,
-  beside: readonly Ip[],
-  session: SessionParameters,
-  configured: Readonly<Partial<Record<IpFamily, Ip>>> = {},
-): Readonly<Partial<Record<IpFamily, NextHop>>> {
+export function nextHopsOf({
+  local,
+  beside,
+  extendedNextHop,
+  configured = {},
+}: NextHopOptions): Readonly<Partial<Record<IpFamily, NextHop>>> {
   const own = ownNextHop(local, beside);
   const next = (family: IpFamily): NextHop | undefined => {
     const asked = configured[family];
     if (asked !== undefined) return { address: asked };
     if (familyOf(local) === family) return own;
-    if (family === 'IPv4' && session.extendedNextHop) return own;
+    if (family === 'IPv4' && extendedNextHop) return own;
     const address = beside.find((ip) => familyOf(ip) === family && isGlobal(ip));
     return address && { address };
   };

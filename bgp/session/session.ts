@@ -351,7 +351,13 @@ export class Session {
     this.#restarting = false;
     const { session } = connection;
     const beside = this.#options.network.addressesBeside(local);
-    const nextHops = nextHopsOf(local, beside, session, this.#settings.nextHops);
+    const { nextHops: configured = {}, extendedNextHop } = this.#settings;
+    const nextHops = nextHopsOf({
+      local,
+      beside,
+      extendedNextHop: extendedNextHop && session.extendedNextHop,
+      configured,
+    });
     this.#reportUntold(
       session.families.filter((family) => nextHops[family] === undefined),
       local,

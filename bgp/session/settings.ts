@@ -1,5 +1,5 @@
-import type { Ip, IpFamily, IpV4 } from '../../net/ip.ts';
-import type { Prefix } from '../../net/prefix.ts';
+import { type Ip, type IpFamily, type IpV4, isV6 } from '../../net/ip.ts';
+import { type Prefix, prefixFamily } from '../../net/prefix.ts';
 import { Afi, SAFI_UNICAST } from '../codec/constants.ts';
 import { afiSafiOf } from '../codec/families.ts';
 import type { OpenExpectation } from '../codec/negotiate.ts';
@@ -37,7 +37,7 @@ export interface PeerSettings {
   readonly passive: boolean;
   readonly families: readonly IpFamily[];
   readonly gracefulRestart?: GracefulRestartSettings;
-  /** Offer IPv6 next hops for IPv4 routes, RFC 8950. */
+  /** Give IPv4 routes an IPv6 next hop over IPv6, where the peer takes it (RFC 8950). */
   readonly extendedNextHop: boolean;
   /** What we are to an external peer, RFC 9234. */
   readonly role?: Role;
@@ -124,7 +124,7 @@ export function localOpen(settings: PeerSettings, options: OpenOptions): Open {
 }
 
 function capabilitiesOf(settings: PeerSettings, { restarting }: OpenOptions): Capability[] {
-  const { families, gracefulRestart, extendedNextHop, role, localAsn, remoteAsn } = settings;
+  const { families, gracefulRestart, extendedNextHop, role, localAsn, remoteAsn, remote } = settings;
   const external = remoteAsn !== 'internal' && remoteAsn !== localAsn;
   return [
     ...families.map((family): Capability => ({ kind: 'multiprotocol', ...afiSafiOf(family) })),
@@ -132,10 +132,15 @@ function capabilitiesOf(settings: PeerSettings, { restarting }: OpenOptions): Ca
     { kind: 'enhanced-route-refresh' },
     { kind: 'extended-message' },
     { kind: 'four-octet-as', asn: localAsn },
-    ...(extendedNextHop && families.includes('IPv4') ? [IPV4_BY_IPV6] : []),
+    // We can read what some routers send over IPv6 in any case, and use no next hop.
+    ...((extendedNextHop || isIpV6(remote)) && families.includes('IPv4') ? [IPV4_BY_IPV6] : []),
     ...(role !== undefined && external ? [{ kind: 'role', role } as const] : []),
     ...(gracefulRestart === undefined ? [] : [gracefulRestartOf(gracefulRestart, families, restarting)]),
   ];
+}
+
+function isIpV6(remote: PeerSettings['remote']): boolean {
+  return 'range' in remote ? prefixFamily(remote.range) === 'IPv6' : isV6(remote.address);
 }
 
 const IPV4_BY_IPV6: Capability = {

@@ -1,12 +1,20 @@
-import { linuxNetwork, type PeerSettings, type RouteAttributes, Speaker, type SpeakerEvent } from '../../bgp/index.ts';
-import type { SpeakerOptions } from '../../bgp/session/speaker.ts';
-import type { BgpNetwork } from '../../bgp/transport/network.ts';
+import {
+  type BgpNetwork,
+  linuxNetwork,
+  type PeerSettings,
+  type RouteAttributes,
+  Speaker,
+  type SpeakerEvent,
+  type SpeakerOptions,
+  WELL_KNOWN_COMMUNITIES,
+} from '../../bgp/index.ts';
 import type { Ip, IpV4 } from '../../net/ip.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { eventually } from '../harness/eventually.ts';
 import type { Lab } from '../harness/lab.ts';
+import type { Lan } from '../harness/lan.ts';
 import type { Namespace } from '../harness/namespace.ts';
-import { type PeerConfig, type Router, type RouterConfig, type RouterKind } from '../harness/routers/router.ts';
+import type { PeerConfig, Router, RouterConfig, RouterKind } from '../harness/routers/router.ts';
 import { startRouter } from '../harness/routers.ts';
 
 export const NODE = { asn: 65001, v4: '10.204.0.10', v6: 'fd00:204::10' };
@@ -42,7 +50,7 @@ export function settings(change: Partial<PeerSettings> = {}): PeerSettings {
     identifier: NODE.v4 as IpV4,
     holdTime: 9,
     keepaliveTime: 3,
-    connectRetryTime: 2,
+    connectRetryTime: 1,
     passive: false,
     families: ['IPv4', 'IPv6'],
     gracefulRestart: { restartTime: 30, forwarding: true },
@@ -61,6 +69,17 @@ export const PLAIN: RouteAttributes = {
   largeCommunities: [],
 };
 
+/** With something of everything. */
+export const ATTRIBUTES: RouteAttributes = {
+  key: 'all',
+  localPreference: 200,
+  med: 10,
+  prepend: 1,
+  communities: [0xfde8_0064, WELL_KNOWN_COMMUNITIES['no-export']],
+  extendedCommunities: [],
+  largeCommunities: [{ globalAdministrator: 65_000, localData1: 1, localData2: 2 }],
+};
+
 export function routes(
   prefixes: readonly string[],
   attributes: RouteAttributes = PLAIN,
@@ -68,31 +87,28 @@ export function routes(
   return new Map(prefixes.map((prefix) => [prefix as Prefix, attributes]));
 }
 
-export interface Neighbors {
-  readonly node: Namespace;
-  readonly there: Namespace;
-  readonly router: Router;
-}
-
-/** A node and a router on one LAN; the router waits for the node. */
-export async function neighbors(
+/** A node and a router on one LAN. */
+export async function hosts(
   lab: Lab,
-  kind: RouterKind,
-  peer: Partial<PeerConfig> = {},
-  config: Partial<RouterConfig> = {},
-): Promise<Neighbors> {
+): Promise<{ readonly node: Namespace; readonly there: Namespace; readonly lan: Lan }> {
   const lan = await lab.lan('lan');
   const [node, there] = await Promise.all([
     lab.host('node', lan, [`${NODE.v4}/24`, `${NODE.v6}/64`]),
     lab.host('router', lan, [`${ROUTER.v4}/24`, `${ROUTER.v6}/64`]),
   ]);
-  const router = await startRouter(lab, there, kind, {
-    asn: ROUTER.asn,
-    routerId: ROUTER.v4,
-    peers: [{ address: NODE.v4, localAddress: ROUTER.v4, asn: NODE.asn, ...peer }],
-    ...config,
-  });
-  return { node, there, router };
+  return { node, there, lan };
+}
+
+/** The router waits for the node, unless it is told otherwise. */
+export function routerIn(
+  lab: Lab,
+  there: Namespace,
+  kind: RouterKind,
+  peer: Partial<PeerConfig> = {},
+  config: Partial<RouterConfig> = {},
+): Promise<Router> {
+  const peers = [{ address: NODE.v4, localAddress: ROUTER.v4, asn: NODE.asn, ...peer }];
+  return startRouter(lab, there, kind, { asn: ROUTER.asn, routerId: ROUTER.v4, peers, ...config });
 }
 
 export async function established(speaker: Speaker, router: Router, within = 15_000): Promise<void> {
