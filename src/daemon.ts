@@ -177,7 +177,7 @@ class RunningDaemon {
       witness: config.witness,
       interfaces: config.interfaces,
       peers: new Map(config.peers.map(({ node, addresses }) => [node, addresses])),
-      pinByClaims: config.manifests !== undefined,
+      role: config.manifests === undefined ? 'follower' : 'alone',
       memory,
     });
     this.#plan = plan(world);

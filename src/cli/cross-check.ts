@@ -47,7 +47,7 @@ export function crossCheck(objects: readonly KnownObject[]): ObjectProblem[] {
     witness: false,
     interfaces: [],
     peers: new Map(),
-    pinByClaims: false,
+    role: 'alone',
     memory: Table.empty(),
   });
   const planned = plan({ ...empty, objects: reduceObjects(empty.objects, changes) });

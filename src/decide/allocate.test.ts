@@ -51,6 +51,7 @@ function input(
   more: Partial<AllocationInput> = {},
 ): AllocationInput {
   return {
+    assigns: true,
     requests: Table.from(requests.map((r) => [r.key, r] as const)),
     pools,
     pins: Table.from(Object.entries(pins) as [RouteKey, Pin][]),
@@ -291,4 +292,71 @@ test('the order of addresses is complete and the same each time', () => {
   const order = [...addressOrder(routeKey('default', 'a'), ranges)];
   expect(new Set(order).size).toBe(11);
   expect([...addressOrder(routeKey('default', 'a'), ranges)]).toEqual(order);
+});
+
+describe('with a coordinator', () => {
+  const pools = [pool('public', ['203.0.113.0/28'])];
+  const a = request('a');
+  const follower = (requests: readonly AllocationRequest[], pins: Record<string, Pin>, more = {}) =>
+    input(requests, pools, pins, { assigns: false, ...more });
+  const written = (...addresses: string[]): Pin => ({ addresses: addresses.map(vip), live: true });
+
+  test('a follower gives nothing, and says whom it waits for', () => {
+    const allocation = fresh(follower([a, request('b', { addresses: [vip('203.0.113.9')] })], {}));
+    expect([held(allocation, 'a'), held(allocation, 'b')]).toEqual([[], []]);
+    expect(failure(allocation, 'a')?.message).toMatch(/the coordinator has given it no address/);
+  });
+
+  test('a follower does as is written, also when it changes', () => {
+    const first = fresh(follower([a], { 'default/a': written('203.0.113.3') }));
+    expect(held(first, 'a')).toEqual(['203.0.113.3']);
+    const second = allocate(first, {
+      ...first.input,
+      pins: follower([a], { 'default/a': written('203.0.113.4') }).pins,
+    });
+    expect(held(second, 'a')).toEqual(['203.0.113.4']);
+  });
+
+  test('a follower keeps an address whose writing is lost, until another route has it', () => {
+    const first = fresh(follower([a], { 'default/a': written('203.0.113.3') }));
+    const lost = allocate(first, { ...first.input, pins: Table.empty() });
+    expect(held(lost, 'a')).toEqual(['203.0.113.3']);
+    const b = request('b');
+    const given = follower([a, b], { 'default/b': written('203.0.113.3') });
+    const taken = allocate(lost, { ...lost.input, requests: given.requests, pins: given.pins });
+    expect([held(taken, 'a'), held(taken, 'b')]).toEqual([[], ['203.0.113.3']]);
+  });
+
+  test('a follower does not judge a quarantine that the coordinator may not know of', () => {
+    const quarantined = new Map([[vip('203.0.113.3'), 'is answered by a stranger']]);
+    const allocation = fresh(follower([a], { 'default/a': written('203.0.113.3') }, { quarantined }));
+    expect(held(allocation, 'a')).toEqual(['203.0.113.3']);
+  });
+
+  test('a new coordinator keeps an address that a younger or an older route shares by request', () => {
+    const auto = request('z', { created: 2 });
+    const asks = request('a', { created: 1, addresses: [vip('203.0.113.3')] });
+    const memory: Pin = { addresses: [vip('203.0.113.3')], live: false };
+    const allocation = fresh(input([auto, asks], pools, { 'default/z': memory, 'default/a': memory }));
+    expect([held(allocation, 'z'), held(allocation, 'a')]).toEqual([['203.0.113.3'], ['203.0.113.3']]);
+  });
+
+  test('a follower that is told what was assigned has the same, and changes nothing when it becomes the coordinator', () => {
+    fc.assert(
+      fc.property(arbitraryRequests, (requests) => {
+        const assigned = fresh(input(requests, pools));
+        const pins = Object.fromEntries(
+          Array.from(assigned.routes, ([key, { assigned: own }]) => [
+            key as string,
+            { addresses: own.map((address) => address.vip), live: true },
+          ]),
+        );
+        const following = fresh(follower(requests, pins));
+        const addresses = (allocation: Allocation) =>
+          Array.from(allocation.routes, ([key, { assigned: own }]) => [key, own] as const).sort();
+        expect(addresses(following)).toEqual(addresses(assigned));
+        expect(addresses(allocate(following, { ...following.input, assigns: true }))).toEqual(addresses(assigned));
+      }),
+    );
+  });
 });

@@ -27,13 +27,15 @@ export interface AllocationPool {
   readonly admits: (namespace: string) => boolean;
 }
 
-/** What a route holds already. `live` pins come from a claim that some speaker announces now. */
+/** What a route holds already. `live` pins are in force: a speaker announces them now, or the coordinator wrote them. */
 export interface Pin {
   readonly addresses: readonly Vip[];
   readonly live: boolean;
 }
 
 export interface AllocationInput {
+  /** A follower of the coordinator gives no address: routes have what is pinned, and keep what they had. */
+  readonly assigns: boolean;
   readonly requests: Table<RouteKey, AllocationRequest>;
   /** Accepted pools, which do not overlap. */
   readonly pools: readonly AllocationPool[];
@@ -69,7 +71,14 @@ export interface Allocation {
 
 export function emptyAllocation(): Allocation {
   return {
-    input: { requests: Table.empty(), pools: [], pins: Table.empty(), excluded: new Map(), quarantined: new Map() },
+    input: {
+      assigns: true,
+      requests: Table.empty(),
+      pools: [],
+      pins: Table.empty(),
+      excluded: new Map(),
+      quarantined: new Map(),
+    },
     routes: Table.empty(),
     holders: Table.empty(),
     waiting: new Set(),
@@ -90,20 +99,27 @@ export function allocate(previous: Allocation, input: AllocationInput): Allocati
 
 function dirtyRoutes(previous: Allocation, input: AllocationInput): Set<RouteKey> {
   const before = previous.input;
-  if (input.pools !== before.pools || input.excluded !== before.excluded || input.quarantined !== before.quarantined) {
+  const surroundings = ['assigns', 'pools', 'excluded', 'quarantined'] as const;
+  if (surroundings.some((part) => input[part] !== before[part])) {
     return new Set([...input.requests.keys(), ...before.requests.keys()]);
   }
   const dirty = new Set<RouteKey>();
   for (const { key } of input.requests.changes(before.requests)) dirty.add(key);
   for (const { key, after } of input.pins.changes(before.pins)) {
-    if (input.requests.has(key) && after && !holdsExactly(previous.routes.get(key), after)) dirty.add(key);
+    if (after === undefined || !input.requests.has(key)) continue;
+    if (agrees(previous.routes.get(key), after, input.assigns)) continue;
+    dirty.add(key);
+    // Who holds the address by less than that may lose it.
+    for (const vip of after.addresses) for (const holder of previous.holders.get(vip) ?? []) dirty.add(holder);
   }
   if (dirty.size > 0) for (const key of previous.waiting) dirty.add(key);
   return dirty;
 }
 
-function holdsExactly(route: RouteAddresses | undefined, pin: Pin): boolean {
-  return route !== undefined && pin.addresses.every((vip) => route.assigned.some((held) => held.vip === vip));
+/** Who assigns may have given more than is pinned yet. */
+function agrees(route: RouteAddresses | undefined, { addresses }: Pin, assigns: boolean): boolean {
+  if (route === undefined || (!assigns && route.assigned.length !== addresses.length)) return false;
+  return addresses.every((vip) => route.assigned.some((held) => held.vip === vip));
 }
 
 /** One pass over the dirty routes. Its maps are edits to be laid over the previous allocation. */
@@ -133,8 +149,12 @@ class Round {
       if (this.#input.pins.get(request.key)?.live) this.#keep(request, held(request));
     for (const request of this.#requests)
       if (!this.#input.pins.get(request.key)?.live) this.#keep(request, held(request));
-    for (const request of this.#requests) this.#takeWanted(request);
-    for (const request of this.#requests) this.#takeFree(request);
+    if (this.#input.assigns) {
+      for (const request of this.#requests) this.#takeWanted(request);
+      for (const request of this.#requests) this.#takeFree(request);
+    } else {
+      for (const request of this.#requests) this.#await(request);
+    }
     return this.#result();
   }
 
@@ -158,9 +178,15 @@ class Round {
       const pool = this.#poolOf(vip, request);
       const stillWanted = request.addresses.length === 0 || request.addresses.includes(vip);
       if (!pool || !stillWanted || !this.#wantsFamily(request, familyOf(vip))) continue;
-      if (request.addresses.length === 0 && this.#input.quarantined.has(vip)) continue;
+      if (this.#input.assigns && request.addresses.length === 0 && this.#input.quarantined.has(vip)) continue;
       if (this.#sharingProblem(request, vip, pool) === undefined) this.#give(request, vip, pool);
     }
+  }
+
+  #await(request: AllocationRequest): void {
+    if (this.#assigned.has(request.key)) return;
+    const where = 'see the conditions of the route in the Kubernetes API';
+    this.#fail(request, 'AddressNotAssigned', `the coordinator has given it no address; ${where}`);
   }
 
   #takeWanted(request: AllocationRequest): void {
@@ -241,7 +267,8 @@ class Round {
     // A route that shared its address by request keeps it when the request goes: nobody is moved for that.
     const before = this.#previous.holders.get(vip) ?? [];
     const shared = before.includes(request.key) && others.every((holder) => before.includes(holder));
-    const welcome = others.length === 0 || shared || request.addresses.includes(vip);
+    const joined = others.some((holder) => this.#input.requests.get(holder)?.addresses.includes(vip));
+    const welcome = others.length === 0 || shared || joined || request.addresses.includes(vip);
     return welcome ? undefined : `${vip} is held by ${others.join(', ')}`;
   }
 

@@ -175,7 +175,7 @@ describe('invariants', () => {
         const memory = Table.from(
           Array.from(made.allocation.routes, ([key, { assigned }]) => [key, assigned.map(({ vip }) => vip)] as const),
         );
-        const anew = plan({ ...world, memory, pinByClaims: false });
+        const anew = plan({ ...world, memory, role: 'coordinator' });
         const { lingering, ...rest } = contents(made);
         fc.pre(lingering.length === 0);
         const { lingering: none, ...expected } = contents(anew);

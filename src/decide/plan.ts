@@ -65,7 +65,8 @@ function nothing(world: World): Plan {
 export function plan(world: World, previous: Plan = nothing(world)): Plan {
   if (world === previous.world) return previous;
   const pools = poolsOf(world, previous);
-  const pins = updatePins(previous.pins, world.pinByClaims ? world.wire.claims : Table.empty(), world.memory);
+  const claims = world.role === 'alone' ? world.wire.claims : Table.empty<Vip, never>();
+  const pins = updatePins(previous.pins, claims, world.memory, world.role === 'follower');
   const allocation = allocate(previous.allocation, allocationInput(world, previous, pools, pins));
   const { routes, users, changed } = planRoutes(world, previous, allocation);
   const vips = planVips(world, previous, pools, allocation, routes, changed);
@@ -89,6 +90,7 @@ function allocationInput(world: World, previous: Plan, pools: PoolAcceptance, pi
   const edits: (readonly [RouteKey, AllocationRequest | undefined])[] = [];
   for (const { key, after } of objects.routes.changes(old.objects.routes)) edits.push([key, after && requestOf(after)]);
   return {
+    assigns: world.role !== 'follower',
     requests: before.requests.with(edits),
     pools: poolsSame ? before.pools : pools.accepted.map((pool) => allocationPool(pool, objects.namespaces)),
     pins: pins.pins,

@@ -23,18 +23,18 @@ export interface WorldOptions {
   readonly witness: boolean;
   readonly interfaces: readonly string[];
   readonly peers: ReadonlyMap<NodeName, readonly Ip[]>;
-  readonly pinByClaims: boolean;
+  readonly role: World['role'];
   readonly memory: World['memory'];
 }
 
 /** What a daemon knows before it has seen anything. */
-export function emptyWorld({ self, witness, interfaces, peers, pinByClaims, memory }: WorldOptions): World {
+export function emptyWorld({ self, witness, interfaces, peers, role, memory }: WorldOptions): World {
   return {
     self,
     witness,
     interfaces,
     peers,
-    pinByClaims,
+    role,
     memory,
     objects: NO_OBJECTS,
     source: { synced: false, staleSince: undefined, problems: [] },

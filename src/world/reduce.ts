@@ -1,14 +1,18 @@
 import type { NodeName, Vip } from '../../net/names.ts';
 import type { Report } from '../membership/types.ts';
 import type { FromWire } from '../wire/protocol.ts';
+import type { RouteKey } from './keys.ts';
 import type { Links } from './links.ts';
 import { type ObjectEdit, reduceObjects } from './reduce-objects.ts';
-import type { ForwardingState, SegmentState, SourceState, WireState, World } from './types.ts';
+import type { ForwardingState, Role, SegmentState, SourceState, WireState, World } from './types.ts';
 
 /** Everything that can happen to a daemon. */
 export type WorldEvent =
   | { readonly type: 'objects'; readonly changes: readonly ObjectEdit[] }
   | { readonly type: 'source'; readonly source: Partial<SourceState> }
+  /** What the API server says that routes hold; undefined: nothing. */
+  | { readonly type: 'assignments'; readonly edits: readonly (readonly [RouteKey, readonly Vip[] | undefined])[] }
+  | { readonly type: 'role'; readonly role: Role }
   | { readonly type: 'links'; readonly links: Links }
   | { readonly type: 'wire'; readonly message: FromWire }
   | { readonly type: 'forwarding'; readonly forwarding: ForwardingState }
@@ -26,6 +30,13 @@ export function reduce(world: World, event: WorldEvent): World {
     }
     case 'source':
       return { ...world, source: { ...world.source, ...event.source } };
+    case 'assignments':
+      return {
+        ...world,
+        memory: world.memory.with(event.edits.filter(([key, vips]) => !equal(world.memory.get(key), vips))),
+      };
+    case 'role':
+      return event.role === world.role ? world : { ...world, role: event.role };
     case 'links':
       return event.links === world.links ? world : { ...world, links: event.links };
     case 'wire':
@@ -42,6 +53,10 @@ export function reduce(world: World, event: WorldEvent): World {
     case 'conflictExpired':
       return withWire(world, { ...world.wire, conflicts: world.wire.conflicts.delete(event.vip) });
   }
+}
+
+function equal(a: readonly Vip[] | undefined, b: readonly Vip[] | undefined): boolean {
+  return a?.length === b?.length && (a ?? []).every((vip, i) => vip === b?.[i]);
 }
 
 function withWire(world: World, wire: WireState): World {

@@ -17,8 +17,7 @@ export interface World {
   readonly interfaces: readonly string[];
   /** Speakers named on the command line, with their addresses. */
   readonly peers: ReadonlyMap<NodeName, readonly Ip[]>;
-  /** Live claims pin assignments: there is no coordinator that writes them. */
-  readonly pinByClaims: boolean;
+  readonly role: Role;
   readonly objects: Objects;
   readonly source: SourceState;
   readonly links: Links;
@@ -29,6 +28,12 @@ export interface World {
   /** This node hands everything over. */
   readonly draining: boolean;
 }
+
+/**
+ * Who gives VIPs to routes. `alone`: without an API server every speaker does, by the same rules from the same inputs.
+ * With one, the `coordinator` does and writes it down; a `follower` does as is written.
+ */
+export type Role = 'alone' | 'coordinator' | 'follower';
 
 export interface Objects {
   readonly routes: Table<RouteKey, Route>;

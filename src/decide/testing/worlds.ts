@@ -19,7 +19,7 @@ const PEERS = new Map<NodeName, readonly Ip[]>([
 ]);
 
 export function freshWorld(memory: World['memory'] = Table.empty()): World {
-  return emptyWorld({ self: SELF, witness: false, interfaces: [], peers: PEERS, pinByClaims: true, memory });
+  return emptyWorld({ self: SELF, witness: false, interfaces: [], peers: PEERS, role: 'alone', memory });
 }
 
 export function links({ carrier = true } = {}): Links {
