@@ -8,6 +8,7 @@ import type { RouteKey, ServiceKey } from '../world/keys.ts';
 import type { Grant, Pool, Route } from '../world/objects.ts';
 import type { World } from '../world/types.ts';
 import { type Allocation, type AllocationRequest, allocate, emptyAllocation } from './allocate.ts';
+import { type Announcer, announcersOf } from './announcers.ts';
 import { allocationPool, nodeFacts } from './context.ts';
 import { interfaceFor } from './interfaces.ts';
 import { emptyPins, type Pins, updatePins } from './pins.ts';
@@ -34,6 +35,8 @@ export interface Plan {
   /** By VIP: what the wire is told, with the interface whose segment the VIP belongs to. */
   readonly l2: Table<Vip, L2Entry>;
   readonly segments: Table<InterfaceName, Segment>;
+  /** Who says that it announces each VIP; filled in by the coordinator, which tells of all nodes. */
+  readonly announcers: Table<Vip, readonly Announcer[]>;
 }
 
 export interface L2Entry {
@@ -55,6 +58,7 @@ function nothing(world: World): Plan {
     lingering: Table.empty(),
     l2: Table.empty(),
     segments: Table.empty(),
+    announcers: Table.empty(),
   };
 }
 
@@ -73,7 +77,8 @@ export function plan(world: World, previous: Plan = nothing(world)): Plan {
   const { forwarding, lingering } = planForwarding(world, previous, vips);
   const l2 = planL2(world, previous, vips);
   const segments = segmentsOf(world, previous, pools);
-  return { world, pools, pins, allocation, routes, users, vips, forwarding, lingering, l2, segments };
+  const announcers = announcersNow(world, previous);
+  return { world, pools, pins, allocation, routes, users, vips, forwarding, lingering, l2, segments, announcers };
 }
 
 function poolsOf(world: World, previous: Plan): PoolAcceptance {
@@ -264,10 +269,26 @@ function announcingInterfaces(
   return sorted.length === before.length && sorted.every((name, i) => name === before[i]) ? before : sorted;
 }
 
+function announcersNow(world: World, previous: Plan): Plan['announcers'] {
+  if (world.role !== 'coordinator') return Table.empty();
+  const began = previous.world.role !== 'coordinator';
+  const before = began ? Table.empty<string, never>() : previous.world.objects.speakers;
+  return announcersOf(world.objects.speakers, before, previous.announcers);
+}
+
 function segmentsOf(world: World, previous: Plan, pools: PoolAcceptance): Plan['segments'] {
   const old = previous.world;
   const same = pools === previous.pools && world.links === old.links && world.objects.nodes === old.objects.nodes;
-  return same ? previous.segments : planSegments(world, pools.accepted, previous.segments);
+  return same && !speakersCameOrWent(world, old)
+    ? previous.segments
+    : planSegments(world, pools.accepted, previous.segments);
+}
+
+function speakersCameOrWent(world: World, old: World): boolean {
+  for (const { before, after } of world.objects.speakers.changes(old.objects.speakers)) {
+    if (before === undefined || after === undefined) return true;
+  }
+  return false;
 }
 
 function planL2(world: World, previous: Plan, vips: Plan['vips']): Plan['l2'] {

@@ -1,14 +1,17 @@
 import type { NodeName, Vip } from '../../net/names.ts';
 import { type Condition, condition } from '../api/conditions.ts';
 import type { World } from '../world/types.ts';
+import type { Announcer } from './announcers.ts';
 import type { Plan } from './plan.ts';
 import type { RoutePlan } from './route-plan.ts';
 
 /** One node that announces one address of a route. */
 export interface Announcement {
   readonly address: Vip;
-  readonly mode: 'L2';
+  readonly mode: 'L2' | 'BGP';
   readonly node: NodeName;
+  /** Absent where it is not known here. */
+  readonly interface?: string;
   readonly fenced: boolean;
 }
 
@@ -20,7 +23,7 @@ export interface RouteStatus {
 /** What is true of a route now, as far as this node knows. */
 export function routeStatus(route: RoutePlan, plan: Plan): RouteStatus {
   const { world } = plan;
-  const announcements = announcementsOf(route, world);
+  const announcements = announcementsOf(route, plan);
   const conflicts = conflictsOf(route, world);
   return {
     announcements,
@@ -33,12 +36,27 @@ export function routeStatus(route: RoutePlan, plan: Plan): RouteStatus {
   };
 }
 
-function announcementsOf(route: RoutePlan, world: World): Announcement[] {
+/** The claim that this node hears of counts first: it is newer than what its holder wrote. */
+function announcementsOf(route: RoutePlan, { world, announcers }: Plan): Announcement[] {
   return route.addresses.assigned.flatMap(({ vip }) => {
     const claim = world.wire.claims.get(vip);
-    if (claim?.holder === undefined) return [];
-    return [{ address: vip, mode: 'L2' as const, node: claim.holder, fenced: claim.fenced }];
+    const told = announcers.get(vip) ?? [];
+    const byBgp = told.filter(({ mode }) => mode === 'BGP');
+    const byL2 = claim === undefined ? told.filter(({ mode }) => mode === 'L2') : holderOf(claim.holder, told);
+    return [...byL2, ...byBgp].map(({ node, mode, interface: name }) => ({
+      address: vip,
+      mode,
+      node,
+      ...(name === undefined ? {} : { interface: name }),
+      fenced: claim?.fenced ?? true,
+    }));
   });
+}
+
+function holderOf(holder: NodeName | undefined, told: readonly Announcer[]): Announcer[] {
+  if (holder === undefined) return [];
+  const known = told.find(({ node, mode }) => node === holder && mode === 'L2');
+  return [known ?? { node: holder, mode: 'L2', interface: undefined }];
 }
 
 function accepted({ route, rejected }: RoutePlan, world: World): Condition {

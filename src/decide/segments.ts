@@ -39,9 +39,12 @@ export function planSegments(
   return before.with([...gone, ...edits]);
 }
 
+/** Who takes part: the speakers on the command line, else the nodes; with an API server those that have a speaker. */
 function memberAddresses(world: World): [NodeName, readonly Ip[]][] {
-  const names = world.peers.size > 0 ? world.peers.keys() : world.objects.nodes.keys();
-  return [...new Set(names)].map((name) => [name, addressesOf(world, name)]);
+  const { nodes, speakers } = world.objects;
+  const takesPart = (name: NodeName) => world.role === 'alone' || name === world.self || speakers.has(name);
+  const names = world.peers.size > 0 ? [...world.peers.keys()] : [...nodes.keys()].filter(takesPart);
+  return names.map((name) => [name, addressesOf(world, name)]);
 }
 
 /** Members with an address on the link's networks. IPv4 where a member has both, so that all use one family. */

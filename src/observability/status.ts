@@ -1,8 +1,8 @@
 import type { MonotonicNs } from '../../net/clock.ts';
-import { formatRange, rangeSize } from '../../net/prefix.ts';
 import { rendezvousOrder } from '../../net/rendezvous.ts';
-import { type Condition, condition } from '../api/conditions.ts';
+import { nodeConditions } from '../decide/node-status.ts';
 import type { Plan } from '../decide/plan.ts';
+import { poolStatus, usedAddresses } from '../decide/pool-status.ts';
 import type { RoutePlan } from '../decide/route-plan.ts';
 import { darkReasons, routeStatus } from '../decide/route-status.ts';
 import type { VipPlan } from '../decide/vip-plan.ts';
@@ -20,6 +20,7 @@ export interface StatusContext {
 export function statusDocument(plan: Plan, context: StatusContext): StatusDocument {
   const { world } = plan;
   const { source } = world;
+  const used = usedAddresses(plan.allocation);
   const routes = [...plan.routes.values()].map((route) => routeView(route, plan)).sort(byNames);
   return {
     node: world.self,
@@ -33,7 +34,7 @@ export function statusDocument(plan: Plan, context: StatusContext): StatusDocume
     routes,
     vips: [...plan.vips.values()].map((vip) => vipView(vip, plan, context)).sort((a, b) => (a.vip < b.vip ? -1 : 1)),
     pools: [...world.objects.pools.values()]
-      .map(({ meta }) => poolView(meta.name, plan))
+      .map(({ meta }) => poolView(meta.name, plan, used))
       .sort((a, b) => (a.name < b.name ? -1 : 1)),
     members: [...world.wire.segments].flatMap(([segment, state]) => memberViews(segment, state, world)),
     leases: [...world.wire.segments].flatMap(([segment, { lease }]) =>
@@ -45,7 +46,7 @@ export function statusDocument(plan: Plan, context: StatusContext): StatusDocume
       applied: world.forwarding.applied !== undefined && world.forwarding.problem === undefined,
       ...(world.forwarding.problem === undefined ? {} : { problem: world.forwarding.problem }),
     },
-    conditions: nodeConditions(plan),
+    conditions: nodeConditions(world),
   };
 }
 
@@ -80,7 +81,7 @@ function routeView(route: RoutePlan, plan: Plan): RouteView {
     ports: route.ports.map(({ port, protocol }) => `${port}/${protocol}`),
     backends: route.backends,
     announcedBy: [...new Set(announcements.map(({ node }) => node))],
-    mode: announcements.length > 0 ? 'L2' : '-',
+    mode: [...new Set(announcements.map(({ mode }) => mode))].join(',') || '-',
     endpoints: String(route.endpointCount),
     policy: trafficPolicy,
     pool: [...new Set(route.addresses.assigned.map(({ pool }) => pool))].join(','),
@@ -122,48 +123,8 @@ function whyHere({ vip, l2 }: VipPlan, { world, segments }: Plan): string {
   return rank < 0 ? '' : `${world.self} is rank ${rank + 1} of ${order.length}`;
 }
 
-function poolView(name: string, plan: Plan): PoolView {
-  const pool = plan.world.objects.pools.get(name);
-  const ranges = pool?.ranges ?? [];
-  const refused = plan.pools.refused.get(name);
-  const used = [...plan.allocation.routes.values()]
-    .flatMap(({ assigned }) => assigned)
-    .filter((address) => address.pool === name);
-  return {
-    name,
-    total: String(ranges.reduce((sum, range) => sum + rangeSize(range), 0n)),
-    used: new Set(used.map(({ vip }) => vip)).size,
-    autoAssign: pool?.autoAssign ?? false,
-    conditions: [
-      refused === undefined
-        ? condition('Accepted', 'True', 'Accepted', ranges.map(formatRange).join(', '))
-        : condition('Accepted', 'False', 'Overlap', refused),
-    ],
-  };
-}
-
-function nodeConditions(plan: Plan): Condition[] {
-  const found: Condition[] = [];
-  for (const [segment, state] of plan.world.wire.segments) {
-    if (state.blocked.length > 0) {
-      const message = `on ${segment} ${state.blocked.join(', ')} answer ARP or NDP but none of our heartbeats: allow the heartbeat port (UDP) in firewalls`;
-      found.push(condition('HeartbeatsBlocked', 'True', 'NoDatagrams', message));
-    }
-    if (state.keyRefusedBy.length > 0) {
-      const message = `${state.keyRefusedBy.join(', ')} ${state.keyRefusedBy.length === 1 ? 'does' : 'do'} not accept our key: give every node the same key file`;
-      found.push(condition('KeyRefused', 'True', 'OtherKey', message));
-    }
-    if (state.nameTaken) {
-      const message = `on ${segment} another speaker uses the node name ${plan.world.self}: give each node its own --node`;
-      found.push(condition('NameTaken', 'True', 'SameName', message));
-    }
-    if (state.failure !== undefined)
-      found.push(condition('SegmentFailed', 'True', 'SocketsNotOpened', `${segment}: ${state.failure}`));
-  }
-  const unfenced = [...plan.world.wire.answered].filter(([, { fenced }]) => !fenced).map(([vip]) => vip);
-  if (unfenced.length > 0) {
-    const message = `${unfenced.join(', ')} ${unfenced.length === 1 ? 'is' : 'are'} answered without the confirmation of a majority of the speakers`;
-    found.push(condition('Unfenced', 'True', 'NoMajority', message));
-  }
-  return found;
+function poolView(name: string, plan: Plan, used: ReadonlyMap<string, number>): PoolView {
+  const { total, used: held, conditions } = poolStatus(name, plan, used);
+  const autoAssign = plan.world.objects.pools.get(name)?.autoAssign ?? false;
+  return { name, total: String(total), used: held, autoAssign, conditions };
 }
