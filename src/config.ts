@@ -70,6 +70,7 @@ const ConfigSchema = z
   .object({
     node: parsed<NodeName>(parseNodeName),
     manifests: z.string().optional(),
+    kubeconfig: z.string().optional(),
     interfaces: list(parsed<InterfaceName>(parseInterfaceName)).default([]),
     peers: list(peer).default([]).transform(groupPeers),
     clusterId: z.string().min(1).max(63).default('default'),
@@ -90,7 +91,10 @@ const ConfigSchema = z
   .strict();
 
 /** Everything that flags and the environment decide. Secrets are named as files and never held here. */
-export type Config = z.output<typeof ConfigSchema>;
+export type Config = z.output<typeof ConfigSchema> & {
+  /** What Kubernetes tells every pod: where its API server is. */
+  readonly pod: { readonly host: string | undefined; readonly port: string | undefined };
+};
 
 /** Flag of each setting; the environment variable is the same in capitals: `--state-dir`, `SIGNPOST_STATE_DIR`. */
 export function flagOf(setting: string): string {
@@ -138,14 +142,27 @@ export function readConfig(
     }
   }
   if (problems.length > 0 || parsedConfig.data === undefined) return { problem: problems };
-  return checkTogether(parsedConfig.data);
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = environment;
+  return checkTogether({ ...parsedConfig.data, pod: { host, port } });
 }
 
 function checkTogether(config: Config): Result<Config, readonly Problem[]> {
   const problems: Problem[] = [];
-  if (config.manifests === undefined) {
-    const fix = 'give a folder of manifests: this version of the daemon does not read the Kubernetes API yet';
+  if (config.manifests === undefined && config.kubeconfig === undefined && config.pod.host === undefined) {
+    const fix = 'give a folder of manifests or --kubeconfig; in a pod of a cluster neither is needed';
     problems.push(problem('--manifests', undefined, 'is missing', fix).problem);
+  }
+  if (config.manifests !== undefined && config.kubeconfig !== undefined) {
+    const fix = 'take one source of objects, not both';
+    problems.push(problem('--kubeconfig', config.kubeconfig, 'is given beside --manifests', fix).problem);
+  }
+  if (config.manifests === undefined && config.peers.length > 0) {
+    const fix = 'leave it out: with Kubernetes the nodes with a speaker are the members';
+    problems.push(problem('--peers', undefined, 'is given without --manifests', fix).problem);
+  }
+  if (config.manifests === undefined && config.keyFiles.length > 0) {
+    const fix = 'leave it out: with Kubernetes the keys are in the Secret signpost-keys';
+    problems.push(problem('--key-file', undefined, 'is given without --manifests', fix).problem);
   }
   if (config.peers.length > 1 && config.keyFiles.length === 0 && config.manifests !== undefined) {
     const fix =

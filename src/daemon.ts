@@ -1,13 +1,16 @@
 import { type MonotonicNs, monotonicClock, NS_PER_MS } from '../net/clock.ts';
 import { formatProblem, ok, type Result } from '../net/result.ts';
+import { Table } from '../net/table.ts';
 import { createForwarding, type Forwarding, type ForwardingReport } from './act/forwarding/forwarding.ts';
 import { readConntrackUse } from './act/forwarding/readings.ts';
 import { loadMemory, MemoryWriter } from './act/memory.ts';
 import type { Config } from './config.ts';
+import { Cluster } from './daemon/cluster.ts';
 import { type Plan, plan } from './decide/plan.ts';
 import type { RoutePlan } from './decide/route-plan.ts';
 import { routeStatus } from './decide/route-status.ts';
 import { readKeys } from './keys.ts';
+import { kubeconfigAccess, podAccess } from './kubernetes/access.ts';
 import { parseCommand } from './observability/commands.ts';
 import { serveControlSocket } from './observability/control-socket.ts';
 import { serveHttp } from './observability/http.ts';
@@ -23,12 +26,14 @@ import type { FromWire } from './wire/protocol.ts';
 import { emptyWorld } from './world/empty.ts';
 import { Loop } from './world/loop.ts';
 import { reduce, type WorldEvent } from './world/reduce.ts';
-import type { World } from './world/types.ts';
+import type { SourceState, World } from './world/types.ts';
 
 export interface DaemonHooks {
   /** The worker ended or a bug showed: the process must go, the kernel's table stays. */
   readonly onFatal: (reason: string) => void;
   readonly workerFile: URL;
+  /** Aborts when the end is asked for, also while it still starts. */
+  readonly signal: AbortSignal;
 }
 
 export interface Daemon {
@@ -36,21 +41,23 @@ export interface Daemon {
   stop(within: number): Promise<void>;
 }
 
+/** The next coordinator need not wait for the lease to run out, if the API server answers in this time. */
+const LEASE_RETURN_MS = 500;
 const STRANGER_RETRY_MS = 300_000;
 
 /** The only place that wires: sources into the loop, the loop into the plan, the plan into the actuators. */
 export async function startDaemon(config: Config, log: Logger, hooks: DaemonHooks): Promise<Result<Daemon>> {
-  const keys = await readKeys(config.keyFiles);
-  if (keys.problem !== undefined) return keys;
   const ending = new AbortController();
-  const { memory, problem } = await loadMemory(config.stateDir);
-  if (problem !== undefined) log.warn({}, problem);
   const metrics = createMetrics();
   metrics.buildInfo.set({ version: VERSION }, 1);
 
+  const memory = config.manifests === undefined ? undefined : await openMemory(config.stateDir, log);
   const running = new RunningDaemon(config, log, metrics, memory);
+  const source = sourceOf(config);
+  const origin = await connectOrigin(config, log, running, hooks.signal);
+  if (origin.problem !== undefined) return origin;
+  const { keys, cluster } = origin.ok;
   const listeners = new Set<() => void>();
-  const source = { kind: 'manifests' as const, detail: config.manifests ?? '' };
   const control = await serveControlSocket(
     config.socket,
     {
@@ -100,7 +107,7 @@ export async function startDaemon(config: Config, log: Logger, hooks: DaemonHook
       profile: config.profile,
       witness: config.witness,
       heartbeatPort: config.heartbeatPort,
-      keys: keys.ok,
+      keys,
     },
     {
       onMessage: (message) => running.onWire(message),
@@ -115,7 +122,7 @@ export async function startDaemon(config: Config, log: Logger, hooks: DaemonHook
     },
     onProblem: (trouble) => log.warn({}, formatProblem(trouble)),
   });
-  running.attach(wire, forwarding);
+  running.attach(wire, forwarding, cluster);
 
   const links = watchLinks((found) => running.dispatch({ type: 'links', links: found }));
   if (links.problem !== undefined) {
@@ -137,6 +144,7 @@ export async function startDaemon(config: Config, log: Logger, hooks: DaemonHook
       ending.signal,
     );
   }
+  cluster?.start(ending.signal);
   log.info({ node: config.node, version: VERSION, source: source.detail }, 'signpost runs');
 
   return ok({
@@ -145,10 +153,56 @@ export async function startDaemon(config: Config, log: Logger, hooks: DaemonHook
       await wire.leave(AbortSignal.timeout(within));
       links.ok[Symbol.dispose]();
       ending.abort();
+      await cluster?.close(LEASE_RETURN_MS);
       await running.close();
       await forwarding[Symbol.asyncDispose]();
     },
   });
+}
+
+interface Memory {
+  readonly remembered: World['memory'];
+  readonly writer: MemoryWriter;
+}
+
+/** With manifests alone: the API server remembers better. */
+async function openMemory(folder: string, log: Logger): Promise<Memory> {
+  const { memory, problem } = await loadMemory(folder);
+  if (problem !== undefined) log.warn({}, problem);
+  return { remembered: memory, writer: new MemoryWriter(folder, (trouble) => log.warn({}, trouble)) };
+}
+
+function sourceOf({ manifests, kubeconfig }: Config): { kind: 'manifests' | 'kubernetes'; detail: string } {
+  if (manifests !== undefined) return { kind: 'manifests', detail: manifests };
+  return { kind: 'kubernetes', detail: kubeconfig ?? 'service account' };
+}
+
+/** Where objects come from also has the keys of heartbeats. */
+async function connectOrigin(
+  config: Config,
+  log: Logger,
+  running: RunningDaemon,
+  signal: AbortSignal,
+): Promise<Result<{ readonly keys: readonly Uint8Array[]; readonly cluster: Cluster | undefined }>> {
+  if (config.manifests !== undefined) {
+    const keys = await readKeys(config.keyFiles);
+    return keys.problem === undefined ? ok({ keys: keys.ok, cluster: undefined }) : keys;
+  }
+  const access = await (config.kubeconfig === undefined ? podAccess(config.pod) : kubeconfigAccess(config.kubeconfig));
+  if (access.problem !== undefined) return access;
+  const cluster = await Cluster.connect(
+    access.ok,
+    {
+      node: config.node,
+      log,
+      dispatch: running.dispatch,
+      onState: (state) => running.onSource(state),
+      onKeys: (keys) => running.onKeys(keys),
+      onApiFailure: () => running.onApiFailure(),
+    },
+    signal,
+  );
+  return cluster.problem === undefined ? ok({ keys: cluster.ok.keys, cluster: cluster.ok }) : cluster;
 }
 
 /** What changes while the daemon runs. */
@@ -156,7 +210,7 @@ class RunningDaemon {
   readonly #config: Config;
   readonly #log: Logger;
   readonly #metrics: Metrics;
-  readonly #memory: MemoryWriter;
+  readonly #memory: Memory | undefined;
   readonly #loop: Loop<World, WorldEvent>;
   readonly #plannedListeners: (() => void)[] = [];
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -164,21 +218,23 @@ class RunningDaemon {
   #plan: Plan;
   #wire: WireClient | undefined;
   #forwarding: Forwarding | undefined;
+  #cluster: Cluster | undefined;
   #problems = new Set<string>();
   #ready = false;
+  #drainAsked = false;
 
-  constructor(config: Config, log: Logger, metrics: Metrics, memory: World['memory']) {
+  constructor(config: Config, log: Logger, metrics: Metrics, memory: Memory | undefined) {
     this.#config = config;
     this.#log = log;
     this.#metrics = metrics;
-    this.#memory = new MemoryWriter(config.stateDir, (problem) => log.warn({}, problem));
+    this.#memory = memory;
     const world = emptyWorld({
       self: config.node,
       witness: config.witness,
       interfaces: config.interfaces,
       peers: new Map(config.peers.map(({ node, addresses }) => [node, addresses])),
       role: config.manifests === undefined ? 'follower' : 'alone',
-      memory,
+      memory: memory?.remembered ?? Table.empty(),
     });
     this.#plan = plan(world);
     this.#loop = new Loop({
@@ -199,9 +255,10 @@ class RunningDaemon {
 
   readonly dispatch = (event: WorldEvent): void => this.#loop.dispatch(event);
 
-  attach(wire: WireClient, forwarding: Forwarding): void {
+  attach(wire: WireClient, forwarding: Forwarding, cluster: Cluster | undefined): void {
     this.#wire = wire;
     this.#forwarding = forwarding;
+    this.#cluster = cluster;
   }
 
   onPlanned(listener: () => void): void {
@@ -213,6 +270,19 @@ class RunningDaemon {
     this.#problems = new Set(problems);
     this.#metrics.sourceProblems.set(problems.length);
     this.dispatch({ type: 'source', source: { problems } });
+  }
+
+  onSource(state: SourceState): void {
+    this.onProblems(state.problems);
+    this.dispatch({ type: 'source', source: state });
+  }
+
+  onKeys(keys: readonly Uint8Array[]): void {
+    this.#wire?.setKeys(keys);
+  }
+
+  onApiFailure(): void {
+    this.#metrics.apiFailures.inc();
   }
 
   onForwarding({ applied, problem }: ForwardingReport): void {
@@ -270,7 +340,7 @@ class RunningDaemon {
 
   async close(): Promise<void> {
     for (const timer of this.#timers) clearTimeout(timer);
-    await this.#memory[Symbol.asyncDispose]();
+    await this.#memory?.writer[Symbol.asyncDispose]();
   }
 
   #act(world: World): void {
@@ -286,8 +356,18 @@ class RunningDaemon {
     if (this.#plan.forwarding !== before.forwarding || world.forwarding.applied === undefined) this.#applyForwarding();
     this.#wire?.setSegments(this.#plan.segments);
     this.#wire?.setVips(this.#plan.l2);
-    this.#memory.set(this.#plan.allocation.routes);
+    this.#memory?.writer.set(this.#plan.allocation.routes);
+    this.#cluster?.tell(this.#plan);
+    this.#followDrain(world);
     this.#scheduleExpiries(before.world, world);
+  }
+
+  /** What the spec of this node's Speaker asks for. */
+  #followDrain({ objects, self }: World): void {
+    const wanted = objects.speakers.get(self)?.spec.drain ?? false;
+    if (wanted === this.#drainAsked) return;
+    this.#drainAsked = wanted;
+    void this.drain(wanted, {});
   }
 
   #applyForwarding(): void {
@@ -317,6 +397,8 @@ class RunningDaemon {
   #logTransitions(before: Plan, after: Plan): void {
     for (const { key, after: now } of after.allocation.routes.changes(before.allocation.routes)) {
       if (now === undefined) this.#log.info({ route: key }, 'route is gone');
+      // Of what is not assigned the coordinator tells.
+      else if (now.failure !== undefined && after.world.role === 'follower') continue;
       else if (now.failure !== undefined)
         this.#log.warn({ route: key, reason: now.failure.reason }, now.failure.message);
       else this.#log.info({ route: key, addresses: now.assigned.map(({ vip }) => vip) }, 'route has its addresses');

@@ -53,6 +53,7 @@ async function main(argv: readonly string[]): Promise<number> {
     .description('Run the speaker of this node until SIGTERM or SIGINT.')
     .option('--node <name>', 'name of this node (default: the host name)')
     .option('--manifests <folder>', 'read objects from a folder of YAML')
+    .option('--kubeconfig <file>', 'read objects from the cluster of this kubeconfig (in a pod: from its own)')
     .option('--interface <name...>', 'announce on these interfaces alone')
     .option('--peers <list>', 'the speakers, without Kubernetes: n1=192.0.2.11,n2=192.0.2.12')
     .option('--key-file <file...>', 'key that authenticates heartbeats; two during a rotation, the new one first')

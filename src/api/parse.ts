@@ -34,6 +34,7 @@ type RawExpression = {
 export function parseMeta(raw: RawMeta): Meta {
   return {
     name: raw.name,
+    uid: raw.uid,
     namespace: raw.namespace ?? '',
     labels: raw.labels ?? {},
     created: raw.creationTimestamp ? Date.parse(raw.creationTimestamp) : 0,

@@ -20,15 +20,16 @@ export async function run(flags: Readonly<Record<string, unknown>>, output: Outp
   const failed = new Promise<string>((resolve) => {
     fail = resolve;
   });
-  const asked = new Promise<undefined>((resolve) => {
-    process.once('SIGTERM', () => resolve(undefined));
-    process.once('SIGINT', () => resolve(undefined));
-  });
+  const ending = new AbortController();
+  process.once('SIGTERM', () => ending.abort()).once('SIGINT', () => ending.abort());
+  const asked = new Promise<undefined>((resolve) => ending.signal.addEventListener('abort', () => resolve(undefined)));
   const daemon = await startDaemon(config.ok, log, {
     onFatal: fail,
     // Beside the bundle, which this is when it runs.
     workerFile: new URL('./wire-worker.mjs', import.meta.url),
+    signal: ending.signal,
   });
+  if (ending.signal.aborted && daemon.problem !== undefined) return EXIT.ok;
   if (daemon.problem !== undefined) {
     output.err(`signpost run: ${formatProblem(daemon.problem)}\n`);
     return EXIT.configuration;

@@ -18,6 +18,7 @@ const meta = (name: string, labels: Record<string, string> = {}) => ({
   labels,
   created: 0,
   generation: 1,
+  uid: undefined,
 });
 
 function peer(name: string, spec: object = {}, labels: Record<string, string> = {}): [string, BGPPeer] {

@@ -20,13 +20,18 @@ export class TokenBucket {
 
   /** Takes a token and returns 0, or returns the milliseconds after which there is one. */
   take(now: MonotonicNs): number {
+    const wait = this.wait(now);
+    if (wait === 0) this.#tokens = Math.max(0, this.#tokens - 1);
+    return wait;
+  }
+
+  /** Milliseconds after which there is a token. */
+  wait(now: MonotonicNs): number {
     const { perSecond, burst } = this.#rate;
     const seconds = (now - this.#at) / NS_PER_MS / 1000;
     this.#tokens = Math.min(burst, this.#tokens + seconds * perSecond);
     this.#at = now;
     // What floating point loses must not make anybody wait for a hair of a token.
-    if (this.#tokens < 1 - 1e-9) return Math.ceil(((1 - this.#tokens) / perSecond) * 1000);
-    this.#tokens = Math.max(0, this.#tokens - 1);
-    return 0;
+    return this.#tokens < 1 - 1e-9 ? Math.ceil(((1 - this.#tokens) / perSecond) * 1000) : 0;
   }
 }

@@ -23,6 +23,7 @@ export function createMetrics() {
       'source_problems',
       'Objects or files that could not be read; their last good form is in force.',
     ),
+    apiFailures: counter('api_failures', 'Requests to write to the Kubernetes API that failed.'),
     sourceStale: gauge('source_stale', '1 while the source of objects cannot be read.'),
     planSeconds: histogram('plan', 'Time to compute a plan after a change.', WORK_BUCKETS),
     applySeconds: histogram('apply', 'Time for an actuator to apply its part of a plan.', WORK_BUCKETS, ['actuator']),

@@ -8,6 +8,8 @@ import type { RouteKey, ServiceKey } from './keys.ts';
 /** `metadata` of any object, as far as decisions depend on it. */
 export interface Meta {
   readonly name: string;
+  /** Absent in manifests. */
+  readonly uid: string | undefined;
   /** Empty for cluster-scoped kinds. */
   readonly namespace: string;
   readonly labels: Readonly<Record<string, string>>;

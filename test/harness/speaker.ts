@@ -11,11 +11,16 @@ import type { Node } from './nodes.ts';
 
 const PROGRAM = resolve(import.meta.dirname, '../../dist/signpost.mjs');
 
-export interface SpeakerOptions {
+export type SpeakerOptions = (ManifestSource | ClusterSource) & { readonly flags?: readonly string[] };
+
+export interface ManifestSource {
   readonly manifests: ManifestFolder;
   readonly peers: readonly Node[];
   readonly keyFile: string;
-  readonly flags?: readonly string[];
+}
+
+export interface ClusterSource {
+  readonly kubeconfig: string;
 }
 
 /** A real daemon on a node of the lab. */
@@ -35,13 +40,12 @@ export class Speaker {
   static async start(lab: Lab, node: Node, options: SpeakerOptions): Promise<Speaker> {
     const folder = await temporaryFolder(lab, node.name);
     const socket = join(folder, 'signpost.sock');
-    const peers = options.peers.map((peer) => `${peer.name}=${peer.v4}`).join(',');
     const argv = [
       process.execPath,
       PROGRAM,
       'run',
-      ...['--node', node.name, '--manifests', options.manifests.path, '--peers', peers],
-      ...['--key-file', options.keyFile, '--state-dir', join(folder, 'state'), '--socket', socket],
+      ...['--node', node.name, '--state-dir', join(folder, 'state'), '--socket', socket],
+      ...sourceFlags(options),
       ...(options.flags ?? []),
     ];
     return new Speaker(node, socket, argv);
@@ -91,6 +95,12 @@ export class Speaker {
   async vip(vip: string): Promise<VipView | undefined> {
     return (await this.status()).vips.find((view) => view.vip === vip);
   }
+}
+
+function sourceFlags(source: ManifestSource | ClusterSource): string[] {
+  if ('kubeconfig' in source) return ['--kubeconfig', source.kubeconfig];
+  const peers = source.peers.map((peer) => `${peer.name}=${peer.v4}`).join(',');
+  return ['--manifests', source.manifests.path, '--peers', peers, '--key-file', source.keyFile];
 }
 
 /** The same on every speaker of a lab. */

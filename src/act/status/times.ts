@@ -34,6 +34,9 @@ export function withTimes({ status, generation }: WantedStatus, stored: unknown,
   return dated;
 }
 
+/** Of the CRD. */
+const MAX_MESSAGE = 4096;
+
 export function storedConditions(status: unknown): readonly StoredCondition[] {
   return isFields(status) && Array.isArray(status['conditions']) ? (status['conditions'] as StoredCondition[]) : [];
 }
@@ -43,7 +46,14 @@ function dateConditions(wanted: readonly Condition[], stored: unknown, generatio
   return wanted.map(({ type, status, reason, message }): StoredCondition => {
     const same = before.find((condition) => condition.type === type && condition.status === status);
     const lastTransitionTime = same?.lastTransitionTime ?? now;
-    return { type, status, reason, message, observedGeneration: generation, lastTransitionTime };
+    return {
+      type,
+      status,
+      reason,
+      message: message.slice(0, MAX_MESSAGE),
+      observedGeneration: generation,
+      lastTransitionTime,
+    };
   });
 }
 

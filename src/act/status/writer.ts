@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Clock, type MonotonicNs, NS_PER_MS } from '../../../net/clock.ts';
+import { type Clock, type MonotonicNs, ms, NS_PER_MS } from '../../../net/clock.ts';
 import type { Result } from '../../../net/result.ts';
 import { Table } from '../../../net/table.ts';
 import { applyObject, type StoredObject } from '../../kubernetes/apply.ts';
@@ -33,8 +33,8 @@ export interface StatusWriterOptions {
 
 /** Changes that come together are written together. */
 const COALESCE_MS = 50;
-/** Between two writes of one object, unless its addresses change: others wait for those. */
-const MIN_INTERVAL_MS = 1_000;
+/** Of one object: a change is told at once, an object that flaps once a second. A change of addresses never waits. */
+const OBJECT_RATE = { perSecond: 1, burst: 4 };
 const RATE = { perSecond: 200, burst: 200 };
 const CONCURRENT = 8;
 const WRITE_MS = 10_000;
@@ -48,7 +48,10 @@ interface Entry {
   /** What was last written and what the server made of it: not to be tried again, whatever others add. */
   done: { readonly wrote: unknown; readonly result: unknown } | undefined;
   writtenAt: MonotonicNs | undefined;
+  readonly bucket: TokenBucket;
   attempts: number;
+  /** After a failure: no attempt before, whatever changes. */
+  notBefore: MonotonicNs;
   writing: boolean;
   timer: NodeJS.Timeout | undefined;
 }
@@ -113,7 +116,9 @@ export class StatusWriter implements Disposable {
       stored: undefined,
       done: undefined,
       writtenAt: undefined,
+      bucket: new TokenBucket(OBJECT_RATE, this.#options.clock.now()),
       attempts: 0,
+      notBefore: 0 as MonotonicNs,
       writing: false,
       timer: undefined,
     };
@@ -128,14 +133,15 @@ export class StatusWriter implements Disposable {
   }
 
   /** Schedules a write where one is due. */
-  #consider(id: string, atLeastMs = 0): void {
+  #consider(id: string): void {
     const entry = this.#entries.get(id);
     if (this.#closed || entry === undefined || entry.writing) return;
     clearTimeout(entry.timer);
     entry.timer = undefined;
     const next = this.#next(entry);
     if (next === undefined) return;
-    const rest = entry.writtenAt === undefined ? 0 : MIN_INTERVAL_MS - this.#since(entry.writtenAt);
+    const now = this.#options.clock.now();
+    const rest = entry.bucket.wait(now);
     const polite = changesAddresses(next, entry.stored) ? 0 : Math.max(COALESCE_MS, rest);
     entry.timer = setTimeout(
       () => {
@@ -143,7 +149,7 @@ export class StatusWriter implements Disposable {
         this.#ready.add(id);
         this.#work();
       },
-      Math.max(atLeastMs, polite),
+      Math.max((entry.notBefore - now) / NS_PER_MS, polite),
     );
   }
 
@@ -188,7 +194,8 @@ export class StatusWriter implements Disposable {
     this.#inFlight.delete(control);
     entry.writing = false;
     if (this.#closed) return;
-    if (result.problem === undefined) this.#succeeded(id, entry, wanted, wrote, result.ok);
+    // The watch may have told of the write before its answer came.
+    if (result.problem === undefined) this.#succeeded(id, entry, { wanted, wrote, before: stored?.status }, result.ok);
     else await this.#refused(id, entry, wanted, result.problem);
     this.#work();
   }
@@ -211,14 +218,20 @@ export class StatusWriter implements Disposable {
     return applyObject(client, { ...request, fields: { status }, subresource: 'status', resourceVersion });
   }
 
-  #succeeded(id: string, entry: Entry, wanted: WantedStatus, wrote: unknown, object: StoredObject): void {
+  #succeeded(
+    id: string,
+    entry: Entry,
+    { wanted, wrote, before }: { readonly wanted: WantedStatus; readonly wrote: unknown; readonly before: unknown },
+    object: StoredObject,
+  ): void {
     const { uid, resourceVersion } = object.metadata;
-    const before = entry.stored?.status;
     const after = { uid, resourceVersion, status: object.status };
     entry.stored = after;
     entry.done = { wrote, result: object.status };
     entry.writtenAt = this.#options.clock.now();
+    entry.bucket.take(entry.writtenAt);
     entry.attempts = 0;
+    entry.notBefore = 0 as MonotonicNs;
     this.#options.onWritten?.({ id, wanted, before, after });
     this.#consider(id);
   }
@@ -230,7 +243,9 @@ export class StatusWriter implements Disposable {
     else this.#options.onFailure?.(id, failure);
     const delay = Math.min(RETRY.mostMs, RETRY.firstMs * 2 ** Math.min(entry.attempts++, 16));
     const asked = failure.kind === 'refused' ? (failure.retryAfterMs ?? 0) : 0;
-    this.#consider(id, isStatus(failure, 409) && entry.attempts === 1 ? 0 : Math.max(delay, asked));
+    const wait = isStatus(failure, 409) && entry.attempts === 1 ? 0 : Math.max(delay, asked);
+    entry.notBefore = (this.#options.clock.now() + ms(wait)) as MonotonicNs;
+    this.#consider(id);
   }
 
   async #lookAgain(entry: Entry, { kind, namespace, name }: WantedStatus): Promise<void> {

@@ -240,7 +240,7 @@ export class ControlPlane implements AsyncDisposable {
   }
 
   /** Text of a kubeconfig: another user, or another way to the server. */
-  kubeconfigFor(user: object, server = this.server): string {
+  kubeconfigFor(user: object, server = this.server, namespace = 'default'): string {
     const trust = server.startsWith('https:')
       ? { 'certificate-authority': this.certificateAuthority }
       : { 'insecure-skip-tls-verify': true };
@@ -249,7 +249,7 @@ export class ControlPlane implements AsyncDisposable {
       kind: 'Config',
       clusters: [{ name: 'test', cluster: { server, ...trust } }],
       users: [{ name: 'user', user }],
-      contexts: [{ name: 'test', context: { cluster: 'test', user: 'user' } }],
+      contexts: [{ name: 'test', context: { cluster: 'test', user: 'user', namespace } }],
       'current-context': 'test',
     });
   }

@@ -1,0 +1,178 @@
+import { randomBytes } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { Backoff } from '../../net/backoff.ts';
+import { monotonicClock } from '../../net/clock.ts';
+import type { NodeName } from '../../net/names.ts';
+import { formatProblem, ok, problem, type Result } from '../../net/result.ts';
+import { EventRecorder } from '../act/events/recorder.ts';
+import { transitions } from '../act/events/transitions.ts';
+import { storedConditions } from '../act/status/times.ts';
+import { type Told, wantedStatuses } from '../act/status/wanted-statuses.ts';
+import { type StatusWrite, StatusWriter } from '../act/status/writer.ts';
+import { CONTROLLER_NAME } from '../api/service-route.ts';
+import type { Plan } from '../decide/plan.ts';
+import type { ClusterAccess } from '../kubernetes/access.ts';
+import { type ApiClient, createClient } from '../kubernetes/client.ts';
+import { Elector } from '../kubernetes/elector.ts';
+import { type ApiFailure, describeFailure } from '../kubernetes/failure.ts';
+import { apiVersionOf, RESOURCES } from '../kubernetes/resources.ts';
+import { sharedKeys } from '../kubernetes/secrets.ts';
+import type { Logger } from '../observability/log.ts';
+import { ClusterWatch } from '../observe/kubernetes/cluster.ts';
+import { VERSION } from '../version.ts';
+import type { WorldEvent } from '../world/reduce.ts';
+import type { SourceState } from '../world/types.ts';
+
+export interface ClusterOptions {
+  readonly node: NodeName;
+  readonly log: Logger;
+  readonly dispatch: (event: WorldEvent) => void;
+  readonly onState: (state: SourceState) => void;
+  readonly onKeys: (keys: readonly Uint8Array[]) => void;
+  readonly onApiFailure: (what: string) => void;
+}
+
+/** Field manager of every status: the next coordinator goes on with the fields of the last. */
+const MANAGER = 'signpost';
+const LEASE = 'signpost-coordinator';
+const KEYS = 'signpost-keys';
+const KEYS_EVERY_MS = 30_000;
+
+/** The daemon's part in a cluster: it follows the API server, and tells what is true there. */
+export class Cluster {
+  readonly keys: readonly Uint8Array[];
+  readonly #client: ApiClient;
+  readonly #options: ClusterOptions;
+  readonly #watch: ClusterWatch;
+  readonly #elector: Elector;
+  readonly #writer: StatusWriter;
+  readonly #recorder: EventRecorder;
+  #told: Told | undefined;
+  #running: Promise<unknown> = Promise.resolve();
+
+  private constructor(client: ApiClient, keys: readonly Uint8Array[], options: ClusterOptions) {
+    this.keys = keys;
+    this.#client = client;
+    this.#options = options;
+    const { node, dispatch } = options;
+    const today = () => new Date();
+    this.#watch = new ClusterWatch(client, {
+      onChange: ({ objects, statuses, assignments }) => {
+        this.#writer.observe(statuses);
+        if (assignments.length > 0) dispatch({ type: 'assignments', edits: assignments });
+        dispatch({ type: 'objects', changes: objects });
+      },
+      onState: options.onState,
+    });
+    this.#elector = new Elector({
+      client,
+      namespace: client.namespace,
+      name: LEASE,
+      identity: `${node}_${randomBytes(4).toString('hex')}`,
+      clock: monotonicClock,
+      today,
+      random: Math.random,
+      // What the last coordinator assigned comes before anything new.
+      prepare: () => this.#watch.refresh('ServiceRoute'),
+      onLeading: (leading) => this.#lead(leading),
+      onFailure: (failure) => this.#failed('the Lease of the coordinator', failure),
+    });
+    this.#writer = new StatusWriter({
+      client,
+      manager: MANAGER,
+      clock: monotonicClock,
+      today,
+      authority: () => this.#elector.remainingMs(),
+      onWritten: (write) => this.#tellTransitions(write),
+      onFailure: (id, failure) => this.#failed(`the status of ${id}`, failure),
+    });
+    this.#recorder = new EventRecorder({
+      client,
+      controller: CONTROLLER_NAME,
+      instance: node,
+      clock: monotonicClock,
+      today,
+      onFailure: (failure) => this.#failed('an Event', failure),
+    });
+  }
+
+  /** Waits for the API server as long as it takes: without it nothing is known, and the kernel's table carries on. */
+  static async connect(access: ClusterAccess, options: ClusterOptions, signal: AbortSignal): Promise<Result<Cluster>> {
+    const client = createClient(access, `signpost/${VERSION}`);
+    const backoff = new Backoff({ initial: 500, maximum: 30_000, jitter: 0.5 }, Math.random);
+    for (;;) {
+      const keys = await sharedKeys(client, KEYS);
+      if (keys.problem === undefined) return ok(new Cluster(client, keys.ok, options));
+      options.log.warn({}, `waiting for the keys of heartbeats: ${formatProblem(keys.problem)}`);
+      try {
+        await delay(backoff.next(), undefined, { signal });
+      } catch {
+        return problem(`Secret ${KEYS}`, undefined, 'was not read before the end was asked for', 'start again');
+      }
+    }
+  }
+
+  start(signal: AbortSignal): void {
+    // Every request in flight listens for the end.
+    setMaxListeners(0, signal);
+    this.#running = Promise.all([this.#watch.run(signal), this.#elector.run(signal), this.#followKeys(signal)]);
+  }
+
+  /** Tells what the plan says, once all was read that there is. */
+  tell(plan: Plan): void {
+    const owner = this.#ownerOf(plan);
+    const wanted = wantedStatuses(plan, { version: VERSION, owner }, this.#told);
+    this.#told = { plan, wanted };
+    this.#writer.apply(wanted);
+  }
+
+  /** After the signal has aborted: gives the lease back, within a while. */
+  async close(withinMs: number): Promise<void> {
+    this.#writer[Symbol.dispose]();
+    await Promise.race([this.#running, delay(withinMs, undefined, { ref: false })]);
+  }
+
+  #ownerOf({ world }: Plan) {
+    const uid = world.objects.nodes.get(world.self)?.meta.uid;
+    return uid === undefined ? undefined : { apiVersion: 'v1', kind: 'Node', name: world.self, uid };
+  }
+
+  #lead(leading: boolean): void {
+    this.#options.log.info({}, leading ? 'this node is the coordinator' : 'this node is no longer the coordinator');
+    this.#options.dispatch({ type: 'role', role: leading ? 'coordinator' : 'follower' });
+    this.#writer.authorityChanged();
+  }
+
+  #tellTransitions({ wanted, before, after }: StatusWrite): void {
+    const { kind, namespace, name } = wanted;
+    const apiVersion = apiVersionOf(RESOURCES[kind][0]);
+    const regarding = { apiVersion, kind, namespace, name, uid: after.uid };
+    for (const transition of transitions(storedConditions(before), storedConditions(after.status))) {
+      void this.#recorder.record(regarding, transition);
+    }
+  }
+
+  async #followKeys(signal: AbortSignal): Promise<void> {
+    let known = this.keys;
+    for (;;) {
+      try {
+        await delay(KEYS_EVERY_MS, undefined, { signal });
+      } catch {
+        return;
+      }
+      const { ok: keys, problem: trouble } = await sharedKeys(this.#client, KEYS);
+      if (trouble !== undefined) this.#options.log.debug({}, formatProblem(trouble));
+      if (keys === undefined || isDeepStrictEqual(keys, known)) continue;
+      known = keys;
+      this.#options.log.info({}, 'the keys of heartbeats changed');
+      this.#options.onKeys(keys);
+    }
+  }
+
+  #failed(what: string, failure: ApiFailure): void {
+    this.#options.onApiFailure(what);
+    this.#options.log.warn({}, `${what} could not be written: ${describeFailure(failure)}`);
+  }
+}
