@@ -6,6 +6,7 @@ import { readConntrackUse } from './act/forwarding/readings.ts';
 import { loadMemory, MemoryWriter } from './act/memory.ts';
 import type { Config } from './config.ts';
 import { Cluster } from './daemon/cluster.ts';
+import { followedNeighbours } from './decide/direct/surroundings.ts';
 import { type Plan, plan } from './decide/plan.ts';
 import type { RoutePlan } from './decide/route-plan.ts';
 import { routeStatus } from './decide/route-status.ts';
@@ -20,6 +21,7 @@ import { statusPage } from './observability/page.ts';
 import { statusDocument } from './observability/status.ts';
 import { watchLinks } from './observe/links.ts';
 import { watchManifests } from './observe/manifests/watch.ts';
+import { Neighbours } from './observe/neighbours.ts';
 import { VERSION } from './version.ts';
 import { WireClient } from './wire/client.ts';
 import type { FromWire } from './wire/protocol.ts';
@@ -122,9 +124,10 @@ export async function startDaemon(config: Config, log: Logger, hooks: DaemonHook
     },
     onProblem: (trouble) => log.warn({}, formatProblem(trouble)),
   });
-  running.attach(wire, forwarding, cluster);
+  const neighbours = new Neighbours((found) => running.dispatch({ type: 'neighbours', neighbours: found }));
+  running.attach(wire, forwarding, neighbours, cluster);
 
-  const links = watchLinks((found) => running.dispatch({ type: 'links', links: found }));
+  const links = watchLinks((found) => running.dispatch({ type: 'links', links: found }), neighbours);
   if (links.problem !== undefined) {
     ending.abort();
     await wire.leave(AbortSignal.timeout(0));
@@ -219,6 +222,7 @@ class RunningDaemon {
   #wire: WireClient | undefined;
   #forwarding: Forwarding | undefined;
   #cluster: Cluster | undefined;
+  #neighbours: Neighbours | undefined;
   #problems = new Set<string>();
   #ready = false;
   #drainAsked = false;
@@ -255,9 +259,10 @@ class RunningDaemon {
 
   readonly dispatch = (event: WorldEvent): void => this.#loop.dispatch(event);
 
-  attach(wire: WireClient, forwarding: Forwarding, cluster: Cluster | undefined): void {
+  attach(wire: WireClient, forwarding: Forwarding, neighbours: Neighbours, cluster: Cluster | undefined): void {
     this.#wire = wire;
     this.#forwarding = forwarding;
+    this.#neighbours = neighbours;
     this.#cluster = cluster;
   }
 
@@ -354,6 +359,8 @@ class RunningDaemon {
     if (!world.source.synced || world.links.byIndex.size === 0) return;
     this.#ready = true;
     if (this.#plan.forwarding !== before.forwarding || world.forwarding.applied === undefined) this.#applyForwarding();
+    if (this.#plan.segments !== before.segments)
+      this.#neighbours?.follow(followedNeighbours(world, this.#plan.segments.values()));
     this.#wire?.setSegments(this.#plan.segments);
     this.#wire?.setVips(this.#plan.l2);
     this.#memory?.writer.set(this.#plan.allocation.routes);

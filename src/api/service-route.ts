@@ -95,9 +95,11 @@ const spec = withRules(
       .describe('How many families the route gets a VIP of.'),
     rules: keyedBy('name', z.array(rule).min(1).max(64)).describe('Ports of the VIP.'),
     forwarding: z
-      .enum(['Endpoints', 'Direct', 'ClusterIP'])
+      .enum(['Auto', 'Endpoints', 'Direct', 'ClusterIP'])
       .default('Endpoints')
-      .describe('How packets reach the pods; see docs/forwarding.md.'),
+      .describe(
+        'How packets reach the pods: see docs/forwarding.md, and docs/direct.md for Direct. Auto: Direct where it can be.',
+      ),
     trafficPolicy: z
       .enum(['Cluster', 'Local'])
       .default('Cluster')

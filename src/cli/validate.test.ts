@@ -141,7 +141,7 @@ describe('objects that are right one by one', () => {
   });
 
   test('a value that this version does not implement is told', async () => {
-    const { lines } = await run({ 'a.yaml': route('a', '203.0.113.1', 80, '  forwarding: Direct\n') });
-    expect(lines[0]).toContain('spec.forwarding Direct is not supported by this version; use Endpoints');
+    const { lines } = await run({ 'a.yaml': route('a', '203.0.113.1', 80, '  forwarding: ClusterIP\n') });
+    expect(lines[0]).toContain('spec.forwarding ClusterIP is not supported by this version; use Endpoints');
   });
 });

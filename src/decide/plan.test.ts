@@ -137,7 +137,7 @@ describe('what is not served is said', () => {
     ['not announced', served, 'Pending', /on their way/],
     [
       'mode',
-      after(served, put(route('r1', 80, { addresses: [VIP], forwarding: 'Direct' }))),
+      after(served, put(route('r1', 80, { addresses: [VIP], forwarding: 'ClusterIP' }))),
       'NotAccepted',
       /not accepted/,
     ],

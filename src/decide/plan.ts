@@ -10,6 +10,7 @@ import type { World } from '../world/types.ts';
 import { type Allocation, type AllocationRequest, allocate, emptyAllocation } from './allocate.ts';
 import { type Announcer, announcersOf } from './announcers.ts';
 import { allocationPool, nodeFacts } from './context.ts';
+import { type DirectContext, directContext } from './direct/surroundings.ts';
 import { interfaceFor } from './interfaces.ts';
 import { emptyPins, type Pins, updatePins } from './pins.ts';
 import { acceptPools, excludedAddresses, type PoolAcceptance } from './pools.ts';
@@ -37,6 +38,7 @@ export interface Plan {
   readonly segments: Table<InterfaceName, Segment>;
   /** Who says that it announces each VIP; filled in by the coordinator, which tells of all nodes. */
   readonly announcers: Table<Vip, readonly Announcer[]>;
+  readonly direct: DirectContext;
 }
 
 export interface L2Entry {
@@ -59,6 +61,7 @@ function nothing(world: World): Plan {
     l2: Table.empty(),
     segments: Table.empty(),
     announcers: Table.empty(),
+    direct: directContext(emptyWorld(world), Table.empty(), undefined),
   };
 }
 
@@ -72,13 +75,28 @@ export function plan(world: World, previous: Plan = nothing(world)): Plan {
   const claims = world.role === 'alone' ? world.wire.claims : Table.empty<Vip, never>();
   const pins = updatePins(previous.pins, claims, world.memory, world.role === 'follower');
   const allocation = allocate(previous.allocation, allocationInput(world, previous, pools, pins));
-  const { routes, users, changed } = planRoutes(world, previous, allocation);
-  const vips = planVips(world, previous, pools, allocation, routes, changed);
-  const { forwarding, lingering } = planForwarding(world, previous, vips);
-  const l2 = planL2(world, previous, vips);
   const segments = segmentsOf(world, previous, pools);
+  const direct = directContextOf(world, previous, segments);
+  const { routes, users, changed } = planRoutes(world, previous, allocation, direct);
+  const vips = planVips(world, previous, pools, allocation, routes, changed);
+  const { forwarding, lingering } = planForwarding(world, previous, vips, direct);
+  const l2 = planL2(world, previous, vips);
   const announcers = announcersNow(world, previous);
-  return { world, pools, pins, allocation, routes, users, vips, forwarding, lingering, l2, segments, announcers };
+  const made = {
+    pools,
+    pins,
+    allocation,
+    routes,
+    users,
+    vips,
+    forwarding,
+    lingering,
+    l2,
+    segments,
+    direct,
+    announcers,
+  };
+  return { world, ...made };
 }
 
 function poolsOf(world: World, previous: Plan): PoolAcceptance {
@@ -122,13 +140,18 @@ function quarantine(world: World, previous: Plan): ReadonlyMap<Vip, string> {
   return new Map(untaken.map(([vip, { mac }]) => [vip, `is answered by ${mac}, which is no member; find that host`]));
 }
 
-function planRoutes(world: World, previous: Plan, allocation: Allocation) {
+function planRoutes(world: World, previous: Plan, allocation: Allocation, direct: DirectContext) {
   const { objects } = world;
   const old = previous.world.objects;
   const dirty = new Set<RouteKey>();
   if (objects.grants !== old.grants) for (const key of objects.routes.keys()) dirty.add(key);
   for (const { key } of objects.routes.changes(old.routes)) dirty.add(key);
   for (const { key } of allocation.routes.changes(previous.allocation.routes)) dirty.add(key);
+  if (direct !== previous.direct) {
+    for (const [key, { forwarding }] of objects.routes) {
+      if (forwarding === 'Direct' || forwarding === 'Auto') dirty.add(key);
+    }
+  }
   const usersOf = (service: ServiceKey) => previous.users.get(service) ?? [];
   for (const { key } of objects.services.changes(old.services)) for (const user of usersOf(key)) dirty.add(user);
   for (const { key } of objects.slices.changes(old.slices)) for (const user of usersOf(key)) dirty.add(user);
@@ -139,7 +162,7 @@ function planRoutes(world: World, previous: Plan, allocation: Allocation) {
   const edits = Array.from(dirty, (key) => {
     const route = objects.routes.get(key);
     const addresses = allocation.routes.get(key);
-    const planned = route && addresses && planRoute(route, addresses, lookup, slicesOf, world.self);
+    const planned = route && addresses && planRoute(route, addresses, lookup, slicesOf, world.self, direct);
     return [key, planned] as const;
   });
   return { routes: previous.routes.with(edits), users: updateUsers(world, previous), changed: dirty };
@@ -206,7 +229,7 @@ function vipContext(world: World): VipContext {
   };
 }
 
-function planForwarding(world: World, previous: Plan, vips: Plan['vips']) {
+function planForwarding(world: World, previous: Plan, vips: Plan['vips'], { surroundings }: DirectContext) {
   const { answered } = world.wire;
   const dirty = new Map<Vip, { readonly before: VipPlan | undefined; readonly after: VipPlan | undefined }>();
   const inForce = (vip: Vip) => previous.vips.get(vip) ?? previous.lingering.get(vip);
@@ -224,18 +247,29 @@ function planForwarding(world: World, previous: Plan, vips: Plan['vips']) {
     for (const entry of after?.entries ?? []) entries.set(forwardingKey(entry), entry);
   }
   const before = previous.forwarding;
+  const edited = before.entries.with(entries);
+  const anyDirect = edited === before.entries ? before.direct !== undefined : hasDirect(edited);
+  const direct = anyDirect ? surroundings : undefined;
   const interfaces =
-    vips === previous.vips ? before.announcingInterfaces : announcingInterfaces(before.announcingInterfaces, vips);
+    vips === previous.vips && direct === before.direct
+      ? before.announcingInterfaces
+      : announcingInterfaces(before.announcingInterfaces, vips, direct);
   const forwarding: ForwardingPlan = {
     vips: before.vips.with(Array.from(dirty, ([vip, { after }]) => [vip, after && true] as const)),
-    entries: before.entries.with(entries),
+    entries: edited,
     announcingInterfaces: interfaces,
     bounces: planBounces(world, previous),
+    ...(direct && { direct }),
   };
   const lingering = previous.lingering.with(
     Array.from(dirty, ([vip, { after }]) => [vip, vips.has(vip) ? undefined : after] as const),
   );
   return { forwarding: sameForwarding(before, forwarding) ? before : forwarding, lingering };
+}
+
+function hasDirect(entries: ForwardingPlan['entries']): boolean {
+  for (const { direct } of entries.values()) if (direct !== undefined) return true;
+  return false;
 }
 
 /** The actuator compares plans by identity. */
@@ -244,7 +278,8 @@ function sameForwarding(a: ForwardingPlan, b: ForwardingPlan): boolean {
     a.vips === b.vips &&
     a.entries === b.entries &&
     a.announcingInterfaces === b.announcingInterfaces &&
-    a.bounces === b.bounces
+    a.bounces === b.bounces &&
+    a.direct === b.direct
   );
 }
 
@@ -258,12 +293,13 @@ function planBounces(world: World, previous: Plan): Table<Vip, Bounce> {
   return before.with(edits);
 }
 
-/** Interfaces on which some VIP is or may be announced from here, the same list where nothing changed. */
+/** Interfaces by which packets for some VIP enter or may enter, the same list where nothing changed. */
 function announcingInterfaces(
   before: ForwardingPlan['announcingInterfaces'],
   vips: Plan['vips'],
+  direct: ForwardingPlan['direct'],
 ): ForwardingPlan['announcingInterfaces'] {
-  const names = new Set<InterfaceName>();
+  const names = new Set<InterfaceName>(direct?.interfaces.map(({ name }) => name));
   for (const { l2 } of vips.values()) if (l2?.interface.name !== undefined) names.add(l2.interface.name);
   const sorted = [...names].sort();
   return sorted.length === before.length && sorted.every((name, i) => name === before[i]) ? before : sorted;
@@ -274,6 +310,18 @@ function announcersNow(world: World, previous: Plan): Plan['announcers'] {
   const began = previous.world.role !== 'coordinator';
   const before = began ? Table.empty<string, never>() : previous.world.objects.speakers;
   return announcersOf(world.objects.speakers, before, previous.announcers);
+}
+
+/** Reports of the wire come often and seldom change it. */
+function directContextOf(world: World, previous: Plan, segments: Plan['segments']): DirectContext {
+  const { world: old } = previous;
+  const same =
+    segments === previous.segments &&
+    world.neighbours === old.neighbours &&
+    world.wire.segments === old.wire.segments &&
+    world.forwarding.direct === old.forwarding.direct &&
+    world.objects.nodes === old.objects.nodes;
+  return same ? previous.direct : directContext(world, segments, previous.direct);
 }
 
 function segmentsOf(world: World, previous: Plan, pools: PoolAcceptance): Plan['segments'] {

@@ -2,8 +2,17 @@ import { familyOf } from '../../net/ip.ts';
 import type { NodeName, Vip } from '../../net/names.ts';
 import type { Route } from '../world/objects.ts';
 import type { RouteAddresses } from './allocate.ts';
-import { endpointsOf, type RefProblem, resolveRoute, type ServiceLookup, type SlicesOf } from './resolve.ts';
-import { type ForwardingEntry, forwardingKey, type Port, type Protocol } from './types.ts';
+import { decideDirect } from './direct/entry.ts';
+import type { DirectContext } from './direct/surroundings.ts';
+import {
+  endpointsOf,
+  type RefProblem,
+  type ResolvedPort,
+  resolveRoute,
+  type ServiceLookup,
+  type SlicesOf,
+} from './resolve.ts';
+import { type DirectEntry, type ForwardingEntry, forwardingKey, type Port, type Protocol } from './types.ts';
 
 /** What one route asks of the kernel and of the network, before routes that share a VIP are weighed against each other. */
 export interface RoutePlan {
@@ -19,10 +28,20 @@ export interface RoutePlan {
   /** Ports without an endpoint that this node may use; with traffic policy Local, on this node. */
   readonly portsWithoutEndpoint: readonly string[];
   readonly endpointCount: number;
+  /** How each VIP is forwarded. */
+  readonly forwarding: readonly VipForwarding[];
+}
+
+/** The mode in force for a VIP of a route. */
+export interface VipForwarding {
+  readonly vip: Vip;
+  readonly mode: 'Endpoints' | 'Direct';
+  /** Why it is not the one that the route asks for. */
+  readonly why: string | undefined;
 }
 
 /** Modes of forwarding that this version installs. */
-const SUPPORTED_FORWARDING = new Set(['Endpoints']);
+const SUPPORTED_FORWARDING = new Set(['Auto', 'Endpoints', 'Direct']);
 
 export function planRoute(
   route: Route,
@@ -30,15 +49,20 @@ export function planRoute(
   lookup: ServiceLookup,
   slicesOf: SlicesOf,
   self: NodeName,
+  context: DirectContext,
 ): RoutePlan {
   const rejected = unsupported(route);
   const { ports, problems } = resolveRoute(route, lookup);
   const entries: ForwardingEntry[] = [];
   const lacking = new Set<string>();
   const endpoints = new Set<string>();
+  const forwarding: VipForwarding[] = [];
   for (const { vip } of rejected === undefined ? addresses.assigned : []) {
+    const { direct, ...mode } = vipForwarding(route, vip, ports, slicesOf, context);
+    forwarding.push({ vip, ...mode });
     for (const port of ports) {
       const weighed = endpointsOf(port, familyOf(vip), route.trafficPolicy, self, slicesOf);
+      const steered = direct.get(port);
       if (!weighed.some(({ weight }) => weight > 0)) lacking.add(`${port.port}/${port.protocol}`);
       for (const { address, port: number } of weighed) endpoints.add(`${address}|${number}`);
       entries.push({
@@ -49,6 +73,7 @@ export function planRoute(
         keepClientAddress: route.trafficPolicy === 'Local',
         affinity: route.affinity,
         sourceRanges: ofFamily(port.sourceRanges, vip),
+        ...(steered && { direct: steered }),
       });
     }
   }
@@ -62,6 +87,7 @@ export function planRoute(
     entries: firstOfEachKey(entries),
     portsWithoutEndpoint: [...lacking],
     endpointCount: endpoints.size,
+    forwarding,
   };
 }
 
@@ -69,6 +95,27 @@ function unsupported(route: Route): string | undefined {
   return SUPPORTED_FORWARDING.has(route.forwarding)
     ? undefined
     : `spec.forwarding ${route.forwarding} is not supported by this version; use Endpoints`;
+}
+
+/** A VIP is forwarded directly where all its ports can be; else the route goes on in Endpoints mode. */
+function vipForwarding(
+  route: Route,
+  vip: Vip,
+  ports: readonly ResolvedPort[],
+  slicesOf: SlicesOf,
+  context: DirectContext,
+): Omit<VipForwarding, 'vip'> & { readonly direct: ReadonlyMap<ResolvedPort, DirectEntry> } {
+  const direct = new Map<ResolvedPort, DirectEntry>();
+  const endpoints = (why?: string) => ({ mode: 'Endpoints', why, direct: new Map() }) as const;
+  if (route.forwarding !== 'Direct' && route.forwarding !== 'Auto') return endpoints();
+  if (route.trafficPolicy === 'Local')
+    return endpoints('trafficPolicy Local keeps packets on the node that they enter by');
+  for (const port of ports) {
+    const decision = decideDirect(port, familyOf(vip), slicesOf, context);
+    if (decision.why !== undefined) return endpoints(decision.why);
+    if (decision.direct !== undefined) direct.set(port, decision.direct);
+  }
+  return { mode: 'Direct', why: undefined, direct };
 }
 
 /** Source ranges of the other family can never match; a range list that has none of this family admits nobody. */

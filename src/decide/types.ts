@@ -1,6 +1,7 @@
 import type { Brand } from '../../net/brand.ts';
-import type { Ip } from '../../net/ip.ts';
-import type { InterfaceName, Vip } from '../../net/names.ts';
+import type { Ip, IpFamily } from '../../net/ip.ts';
+import type { Mac } from '../../net/mac.ts';
+import type { InterfaceName, NodeName, Vip } from '../../net/names.ts';
 import type { Table } from '../../net/table.ts';
 
 /** 1 to 65535. */
@@ -20,7 +21,25 @@ export interface ForwardingPlan {
   readonly announcingInterfaces: readonly InterfaceName[];
   /** VIPs that moved here lately, for the drain time: open TCP connections go on at the previous holder. */
   readonly bounces?: Table<Vip, Bounce>;
+  /** What entries with `direct` need; absent where there are none. */
+  readonly direct?: DirectSurroundings;
 }
+
+/** The nodes around this one, as Direct forwarding sends frames to them and knows theirs. */
+export interface DirectSurroundings {
+  readonly self: NodeName;
+  /** Interfaces on which packets of clients enter, and the hardware addresses of the members behind each. */
+  readonly interfaces: readonly { readonly name: InterfaceName; readonly members: readonly DirectMember[] }[];
+  readonly nodes: ReadonlyMap<NodeName, DirectNode>;
+}
+
+export interface DirectMember {
+  readonly node: NodeName;
+  readonly mac: Mac;
+}
+
+/** Where a node is reached without a router, by family. */
+export type DirectNode = Readonly<Partial<Record<IpFamily, Bounce>>>;
 
 /** Where TCP segments of connections that this node does not know are sent instead. */
 export interface Bounce {
@@ -41,6 +60,21 @@ export interface ForwardingEntry {
   readonly affinity: Affinity;
   /** Clients that may connect, as canonical CIDRs of the VIP's family; empty: all. */
   readonly sourceRanges: readonly string[];
+  /** Frames of clients go unchanged to the endpoints' nodes; absent: this node translates to any endpoint. */
+  readonly direct?: DirectEntry;
+}
+
+export interface DirectEntry {
+  /** Nodes with endpoints that may take new connections, by name. */
+  readonly shares: readonly NodeShare[];
+  /** Endpoints on this node, for what other nodes send here. */
+  readonly own: readonly ForwardingEndpoint[];
+}
+
+/** A node and its share of new connections, relative to the entry's other nodes. */
+export interface NodeShare {
+  readonly node: NodeName;
+  readonly weight: number;
 }
 
 export interface ForwardingEndpoint {

@@ -39,6 +39,7 @@ export function emptyWorld({ self, witness, interfaces, peers, role, memory }: W
     objects: NO_OBJECTS,
     source: { synced: false, staleSince: undefined, problems: [] },
     links: NO_LINKS,
+    neighbours: new Map(),
     wire: {
       claims: Table.empty(),
       dark: Table.empty(),

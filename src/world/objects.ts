@@ -40,7 +40,7 @@ export interface Route {
   readonly addresses: readonly Vip[];
   readonly ipFamilyPolicy: 'SingleStack' | 'PreferDualStack' | 'RequireDualStack';
   readonly rules: readonly RouteRule[];
-  readonly forwarding: 'Endpoints' | 'Direct' | 'ClusterIP';
+  readonly forwarding: 'Auto' | 'Endpoints' | 'Direct' | 'ClusterIP';
   readonly trafficPolicy: 'Cluster' | 'Local';
   readonly affinity: Affinity;
   readonly sourceRanges: readonly string[];

@@ -14,6 +14,7 @@ export type WorldEvent =
   | { readonly type: 'assignments'; readonly edits: readonly (readonly [RouteKey, readonly Vip[] | undefined])[] }
   | { readonly type: 'role'; readonly role: Role }
   | { readonly type: 'links'; readonly links: Links }
+  | { readonly type: 'neighbours'; readonly neighbours: World['neighbours'] }
   | { readonly type: 'wire'; readonly message: FromWire }
   | { readonly type: 'forwarding'; readonly forwarding: ForwardingState }
   | { readonly type: 'draining'; readonly draining: boolean }
@@ -39,6 +40,8 @@ export function reduce(world: World, event: WorldEvent): World {
       return event.role === world.role ? world : { ...world, role: event.role };
     case 'links':
       return event.links === world.links ? world : { ...world, links: event.links };
+    case 'neighbours':
+      return { ...world, neighbours: event.neighbours };
     case 'wire':
       return withWire(world, reduceWire(world.wire, event.message));
     case 'forwarding':

@@ -1,11 +1,12 @@
 import type { Ip } from '../../net/ip.ts';
+import type { Mac } from '../../net/mac.ts';
 import type { InterfaceName, NodeName, Vip } from '../../net/names.ts';
 import type { Table } from '../../net/table.ts';
 import type { BGPPeer } from '../api/bgp-peer.ts';
 import type { Speaker } from '../api/speaker.ts';
 import type { ForwardingPlan } from '../decide/types.ts';
 import type { Report } from '../membership/types.ts';
-import type { RouteKey, ServiceKey } from './keys.ts';
+import type { NeighbourKey, RouteKey, ServiceKey } from './keys.ts';
 import type { Links } from './links.ts';
 import type { Grant, Meta, NodeObject, Pool, Route, ServiceObject, SliceObject } from './objects.ts';
 
@@ -21,6 +22,8 @@ export interface World {
   readonly objects: Objects;
   readonly source: SourceState;
   readonly links: Links;
+  /** Hardware addresses of other members, by `neighbourKey`; those that were last known. */
+  readonly neighbours: ReadonlyMap<NeighbourKey, Mac>;
   readonly wire: WireState;
   /** What routes hold by memory: the state folder, or the API's status. */
   readonly memory: Table<RouteKey, readonly Vip[]>;
@@ -115,4 +118,6 @@ export interface ForwardingState {
   /** The plan that the kernel holds: undefined before the first apply. */
   readonly applied: ForwardingPlan | undefined;
   readonly problem: string | undefined;
+  /** Why this kernel cannot forward directly; absent where it can or was never asked to. */
+  readonly direct?: string | undefined;
 }
