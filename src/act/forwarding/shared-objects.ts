@@ -1,6 +1,6 @@
 import type { Selector } from './selector.ts';
-import { type Presence, restoreObject, TABLE, type TableObject } from './table.ts';
-import { type NftText, nft } from './text.ts';
+import type { Presence, TableObject } from './table.ts';
+import type { NftText } from './text.ts';
 import type { Transaction } from './transaction.ts';
 
 interface SelectorUse {
@@ -72,7 +72,7 @@ export class SharedObjects {
     const leftovers = Array.from(this.#found.objects, ([name, kind]) => ({ kind, name: name as NftText }));
     const chains = leftovers.filter(({ kind }) => kind === 'chain');
     // Chains may refer to each other in any order, until they are empty.
-    for (const { name } of chains) transaction.command(nft`flush chain ${TABLE} ${name}`);
+    for (const { name } of chains) transaction.flush(name);
     for (const object of chains) transaction.remove(object);
     for (const object of leftovers.filter(({ kind }) => kind !== 'chain')) transaction.remove(object);
     this.#found.objects.clear();
@@ -85,7 +85,7 @@ export class SharedObjects {
       return;
     }
     this.#objects.set(object.name, { object, sequence: this.#sequence++, users: 1 });
-    transaction.command(...restoreObject(object, this.#found));
+    transaction.restore(object, this.#found);
     this.#found.objects.delete(object.name);
   }
 }

@@ -1,6 +1,6 @@
 import { type NftText, nft } from './text.ts';
 
-/** The one table that carries traffic to VIPs. Nothing outside of it is ever changed. */
+/** The table that translates traffic to VIPs. */
 export const TABLE = nft`inet signpost`;
 
 export type TableObject = SetObject | ChainObject;
@@ -37,22 +37,22 @@ export interface Element {
 const KIND = { set: nft`set`, map: nft`map`, chain: nft`chain` } as const;
 
 /** Commands that make an object what it should be, given the table that it is in. */
-export function restoreObject(object: TableObject, { objects, rules }: Presence): NftText[] {
+export function restoreObject(table: NftText, object: TableObject, { objects, rules }: Presence): NftText[] {
   const { kind, name } = object;
   const there = objects.has(name);
-  if (kind !== 'chain') return there ? [] : [nft`add ${KIND[kind]} ${TABLE} ${name} { ${object.spec}; }`];
-  if (!there) return [addChain(object), ...addRules(object)];
-  return rules.get(name) === object.rules.length ? [] : [nft`flush chain ${TABLE} ${name}`, ...addRules(object)];
+  if (kind !== 'chain') return there ? [] : [nft`add ${KIND[kind]} ${table} ${name} { ${object.spec}; }`];
+  if (!there) return [addChain(table, object), ...addRules(table, object)];
+  return rules.get(name) === object.rules.length ? [] : [nft`flush chain ${table} ${name}`, ...addRules(table, object)];
 }
 
-export function deleteObject(object: Pick<TableObject, 'kind' | 'name'>): NftText {
-  return nft`delete ${KIND[object.kind]} ${TABLE} ${object.name}`;
+export function deleteObject(table: NftText, { kind, name }: Pick<TableObject, 'kind' | 'name'>): NftText {
+  return nft`delete ${KIND[kind]} ${table} ${name}`;
 }
 
-function addChain({ name, hook }: ChainObject): NftText {
-  return hook ? nft`add chain ${TABLE} ${name} { ${hook}; policy accept; }` : nft`add chain ${TABLE} ${name}`;
+function addChain(table: NftText, { name, hook }: ChainObject): NftText {
+  return hook ? nft`add chain ${table} ${name} { ${hook}; policy accept; }` : nft`add chain ${table} ${name}`;
 }
 
-function addRules(chain: ChainObject): NftText[] {
-  return chain.rules.map((rule) => nft`add rule ${TABLE} ${chain.name} ${rule}`);
+function addRules(table: NftText, chain: ChainObject): NftText[] {
+  return chain.rules.map((rule) => nft`add rule ${table} ${chain.name} ${rule}`);
 }

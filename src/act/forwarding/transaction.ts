@@ -1,13 +1,18 @@
-import { deleteObject, type Element, TABLE, type TableObject } from './table.ts';
+import { deleteObject, type Element, type Presence, restoreObject, TABLE, type TableObject } from './table.ts';
 import { join, type NftText, nft } from './text.ts';
 
-/** What leads from one state of the table to another: one transaction of the kernel, all or nothing. */
+/** What leads from one state of a table to another: one transaction of the kernel, all or nothing. */
 export class Transaction {
   readonly #first: NftText[] = [];
   readonly #last: NftText[] = [];
   readonly #deleted = new Map<NftText, NftText[]>();
   readonly #added = new Map<NftText, NftText[]>();
+  readonly #table: NftText;
   #edits = 0;
+
+  constructor(table: NftText = TABLE) {
+    this.#table = table;
+  }
 
   /** Number of elements added and deleted. */
   get size(): number {
@@ -23,9 +28,19 @@ export class Transaction {
     this.#first.push(...commands);
   }
 
+  /** Makes an object what it should be, given what the table has. */
+  restore(object: TableObject, presence: Presence): void {
+    this.#first.push(...restoreObject(this.#table, object, presence));
+  }
+
+  /** Empties a chain, that others may be removed which it refers to. */
+  flush(chain: NftText): void {
+    this.#first.push(nft`flush chain ${this.#table} ${chain}`);
+  }
+
   /** After all elements, in the order of the calls: what refers must go before what it refers to. */
   remove(object: Pick<TableObject, 'kind' | 'name'>): void {
-    this.#last.push(deleteObject(object));
+    this.#last.push(deleteObject(this.#table, object));
   }
 
   /** Changed data is a deletion and an addition: the kernel refuses to add over an element with other data. */
@@ -41,8 +56,8 @@ export class Transaction {
 
   /** One line for nft. */
   line(): NftText {
-    const deletions = Array.from(this.#deleted, ([set, keys]) => elements(nft`delete`, set, keys));
-    const additions = Array.from(this.#added, ([set, keys]) => elements(nft`add`, set, keys));
+    const deletions = Array.from(this.#deleted, ([set, keys]) => elements(nft`delete`, this.#table, set, keys));
+    const additions = Array.from(this.#added, ([set, keys]) => elements(nft`add`, this.#table, set, keys));
     return join([...this.#first, ...deletions, ...additions, ...this.#last], '; ');
   }
 
@@ -54,8 +69,8 @@ export class Transaction {
   }
 }
 
-function elements(verb: NftText, set: NftText, list: readonly NftText[]): NftText {
-  return nft`${verb} element ${TABLE} ${set} { ${join(list, ', ')} }`;
+function elements(verb: NftText, table: NftText, set: NftText, list: readonly NftText[]): NftText {
+  return nft`${verb} element ${table} ${set} { ${join(list, ', ')} }`;
 }
 
 const NONE: ReadonlySet<string> = new Set();
