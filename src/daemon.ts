@@ -290,12 +290,17 @@ class RunningDaemon {
     this.#metrics.apiFailures.inc();
   }
 
-  onForwarding({ applied, problem }: ForwardingReport): void {
+  onForwarding({ applied, problem, clusterIp }: ForwardingReport): void {
     if (problem !== undefined) {
       this.#metrics.applyFailures.inc({ actuator: 'forwarding' });
       this.#log.warn({}, `the nftables rules could not be installed: ${formatProblem(problem)}`);
     }
-    this.dispatch({ type: 'forwarding', forwarding: { applied, problem: problem && formatProblem(problem) } });
+    const relaying = clusterIp && formatProblem(clusterIp);
+    if (relaying !== undefined && relaying !== this.#plan.world.forwarding.clusterIp) this.#log.warn({}, relaying);
+    this.dispatch({
+      type: 'forwarding',
+      forwarding: { applied, problem: problem && formatProblem(problem), clusterIp: relaying },
+    });
   }
 
   onWire(message: FromWire): void {

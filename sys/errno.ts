@@ -5,7 +5,10 @@ const NAMES = new Map(Object.entries(koffi.os.errno).map(([name, number]) => [nu
 
 /** Name of the calling thread's errno, e.g. `EPERM`. To be read before any other call. */
 export function errnoName(): string {
-  const number = koffi.errno();
+  return errnoText(koffi.errno());
+}
+
+export function errnoText(number: number): string {
   return NAMES.get(number) ?? `errno ${number}`;
 }
 

@@ -113,10 +113,10 @@ export const RTM = {
 } as const;
 
 /** Attributes of <linux/if_link.h>, <linux/if_addr.h>, <linux/rtnetlink.h> and <linux/neighbour.h>. */
-const IFLA = { address: 1, name: 3, master: 10, linkInfo: 18 } as const;
-const IFLA_INFO_SLAVE_KIND = 4;
-const IFA = { address: 1, local: 2, flags: 8 } as const;
-const RTA = { destination: 1, oif: 4, gateway: 5, table: 15 } as const;
+export const IFLA = { address: 1, name: 3, mtu: 4, link: 5, master: 10, linkInfo: 18, namespaceFd: 28 } as const;
+export const IFLA_INFO = { kind: 1, data: 2, slaveKind: 4 } as const;
+export const IFA = { address: 1, local: 2, flags: 8 } as const;
+export const RTA = { destination: 1, oif: 4, gateway: 5, priority: 6, table: 15 } as const;
 const NDA = { destination: 1, lladdr: 2 } as const;
 
 function decodeLink(type: number, body: Uint8Array): RouteMessage | undefined {
@@ -140,7 +140,7 @@ function decodeLink(type: number, body: Uint8Array): RouteMessage | undefined {
       carrier: (flags & IFF_LOWER_UP) !== 0,
       loopback: (flags & IFF_LOOPBACK) !== 0,
       master: master?.length === 4 ? viewOf(master).getInt32(0, true) : undefined,
-      memberOf: info && text(decodeAttributes(info).get(IFLA_INFO_SLAVE_KIND)),
+      memberOf: info && text(decodeAttributes(info).get(IFLA_INFO.slaveKind)),
     },
   };
 }
@@ -188,7 +188,7 @@ function decodeNeighbour(type: number, body: Uint8Array): RouteMessage | undefin
   return usable ? { type: 'neighbour', index, ip, mac: macFromBytes(mac) } : { type: 'neighbourGone', index, ip };
 }
 
-function decodeAttributes(bytes: Uint8Array): Map<number, Uint8Array> {
+export function decodeAttributes(bytes: Uint8Array): Map<number, Uint8Array> {
   const found = new Map<number, Uint8Array>();
   const view = viewOf(bytes);
   for (let offset = 0; offset + 4 <= bytes.length; ) {

@@ -79,7 +79,7 @@ export function localEndpoints(endpoints: readonly Endpoint[], node: NodeName): 
 export interface WeightedBackend {
   /** 0 to 1,000,000: the backend's share of new connections. */
   readonly weight: number;
-  readonly endpoints: readonly Endpoint[];
+  readonly endpoints: readonly Pick<Endpoint, 'address' | 'port'>[];
 }
 
 export interface WeightedEndpoint {
@@ -96,7 +96,7 @@ const WEIGHT_SCALE = 1000;
  * take equal shares. Weights come out as the smallest whole numbers in that proportion.
  */
 export function weighEndpoints(backends: readonly WeightedBackend[]): WeightedEndpoint[] {
-  const shares = new Map<string, { readonly endpoint: Endpoint; share: number }>();
+  const shares = new Map<string, { readonly endpoint: Pick<Endpoint, 'address' | 'port'>; share: number }>();
   for (const { weight, endpoints } of backends) {
     for (const endpoint of endpoints) {
       const key = `${endpoint.address}|${endpoint.port}`;

@@ -1,4 +1,4 @@
-import type { IpFamily } from '../../net/ip.ts';
+import { familyOf, type IpFamily } from '../../net/ip.ts';
 import type { NodeName } from '../../net/names.ts';
 import type { Table } from '../../net/table.ts';
 import type { ServiceKey } from '../world/keys.ts';
@@ -140,6 +140,25 @@ function permitted(route: Route, namespace: string, name: string, grants: readon
       ) &&
       grant.to.some((to) => to.group === '' && to.kind === 'Service' && (to.name === undefined || to.name === name)),
   );
+}
+
+/** ClusterIPs of a port's backends that have endpoints, weighed as the backends are. */
+export function clusterIpsOf(
+  port: ResolvedPort,
+  family: IpFamily,
+  services: ServiceLookup['services'],
+  slicesOf: SlicesOf,
+): { readonly targets: WeightedEndpoint[]; readonly problems: readonly RefProblem[] } {
+  const problems: RefProblem[] = [];
+  const backends = port.backends.flatMap(({ service, servicePort, name, weight }) => {
+    if (usableEndpoints(collectEndpoints(slicesOf(service), name, family)).length === 0) return [];
+    const address = services.get(service)?.clusterIPs.find((ip) => familyOf(ip) === family);
+    if (address !== undefined) return [{ weight, endpoints: [{ address, port: servicePort }] }];
+    const message = `Service ${service} has no ${family} ClusterIP; use forwarding Endpoints`;
+    problems.push({ reason: 'BackendNotFound', message });
+    return [];
+  });
+  return { targets: weighEndpoints(backends), problems };
 }
 
 export type SlicesOf = (service: ServiceKey) => readonly SliceObject[];

@@ -5,6 +5,7 @@ import type { RouteAddresses } from './allocate.ts';
 import { decideDirect } from './direct/entry.ts';
 import type { DirectContext } from './direct/surroundings.ts';
 import {
+  clusterIpsOf,
   endpointsOf,
   type RefProblem,
   type ResolvedPort,
@@ -41,7 +42,7 @@ export interface VipForwarding {
 }
 
 /** Modes of forwarding that this version installs. */
-const SUPPORTED_FORWARDING = new Set(['Auto', 'Endpoints', 'Direct']);
+const SUPPORTED_FORWARDING = new Set(['Auto', 'Endpoints', 'Direct', 'ClusterIP']);
 
 export function planRoute(
   route: Route,
@@ -53,6 +54,7 @@ export function planRoute(
 ): RoutePlan {
   const rejected = unsupported(route);
   const { ports, problems } = resolveRoute(route, lookup);
+  const refProblems = [...problems];
   const entries: ForwardingEntry[] = [];
   const lacking = new Set<string>();
   const endpoints = new Set<string>();
@@ -65,15 +67,19 @@ export function planRoute(
       const steered = direct.get(port);
       if (!weighed.some(({ weight }) => weight > 0)) lacking.add(`${port.port}/${port.protocol}`);
       for (const { address, port: number } of weighed) endpoints.add(`${address}|${number}`);
+      const relayed =
+        route.forwarding === 'ClusterIP' ? clusterIpsOf(port, familyOf(vip), lookup.services, slicesOf) : undefined;
+      if (relayed !== undefined) refProblems.push(...relayed.problems);
       entries.push({
         vip,
         protocol: port.protocol,
         port: port.port,
-        endpoints: weighed,
+        endpoints: relayed?.targets ?? weighed,
         keepClientAddress: route.trafficPolicy === 'Local',
         affinity: route.affinity,
         sourceRanges: ofFamily(port.sourceRanges, vip),
         ...(steered && { direct: steered }),
+        ...(relayed && { relayed: true }),
       });
     }
   }
@@ -81,7 +87,7 @@ export function planRoute(
     route,
     addresses,
     rejected,
-    refProblems: problems,
+    refProblems,
     ports: ports.map(({ protocol, port }) => ({ protocol, port })),
     backends: backendNames(route),
     entries: firstOfEachKey(entries),
@@ -91,10 +97,14 @@ export function planRoute(
   };
 }
 
-function unsupported(route: Route): string | undefined {
-  return SUPPORTED_FORWARDING.has(route.forwarding)
-    ? undefined
-    : `spec.forwarding ${route.forwarding} is not supported by this version; use Endpoints`;
+function unsupported({ forwarding, trafficPolicy, affinity }: Route): string | undefined {
+  if (!SUPPORTED_FORWARDING.has(forwarding))
+    return `spec.forwarding ${forwarding} is not supported by this version; use Endpoints`;
+  if (forwarding !== 'ClusterIP') return undefined;
+  const hidden = 'spec.forwarding ClusterIP hides the client from the service proxy, and';
+  if (trafficPolicy === 'Local') return `${hidden} spec.trafficPolicy Local needs it; use Endpoints`;
+  if (affinity.type !== 'None') return `${hidden} spec.sessionAffinity needs it; use Endpoints`;
+  return undefined;
 }
 
 /** A VIP is forwarded directly where all its ports can be; else the route goes on in Endpoints mode. */

@@ -62,6 +62,11 @@ export interface ForwardingEntry {
   readonly sourceRanges: readonly string[];
   /** Frames of clients go unchanged to the endpoints' nodes; absent: this node translates to any endpoint. */
   readonly direct?: DirectEntry;
+  /**
+   * The endpoints are ClusterIPs: packets take the way through the private network namespace, so that the cluster's
+   * service proxy can translate them a second time.
+   */
+  readonly relayed?: true;
 }
 
 export interface DirectEntry {

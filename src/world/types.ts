@@ -120,4 +120,6 @@ export interface ForwardingState {
   readonly problem: string | undefined;
   /** Why this kernel cannot forward directly; absent where it can or was never asked to. */
   readonly direct?: string | undefined;
+  /** Why this node refuses what routes of mode ClusterIP should carry. */
+  readonly clusterIp?: string | undefined;
 }

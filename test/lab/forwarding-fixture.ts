@@ -10,13 +10,12 @@ import {
   type Port,
   type Protocol,
 } from '../../src/decide/types.ts';
-import { RulesetGeneration } from '../../sys/ruleset-generation.ts';
 import type { Lab } from '../harness/lab.ts';
 import type { Namespace } from '../harness/namespace.ts';
 
 export const ETH0: InterfaceName = must(parseInterfaceName('eth0'));
 
-type EntrySettings = Partial<Pick<ForwardingEntry, 'keepClientAddress' | 'affinity' | 'sourceRanges'>>;
+type EntrySettings = Partial<Pick<ForwardingEntry, 'relayed' | 'keepClientAddress' | 'affinity' | 'sourceRanges'>>;
 
 /** `entry('192.168.50.100', 'TCP', 80, ['10.244.1.5:8080'])`; an endpoint may end in `*WEIGHT`. */
 export function entry(
@@ -58,7 +57,8 @@ export function forwardingOf(lab: Lab, node: Namespace, options: ForwardingOptio
   return lab.use(
     createForwarding({
       launch: (program) => node.command(program),
-      openGeneration: () => node.enter(() => RulesetGeneration.open()),
+      enter: (work) => node.enter(work),
+      privateNamespace: `${node.path}-private`,
       ...options,
     }),
   );

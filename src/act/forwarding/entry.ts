@@ -27,27 +27,41 @@ export function placeEntry(entry: ForwardingEntry, previous: Slots): PlacedEntry
   return { entry, slots: assignSlots(entry, previous) };
 }
 
-export function renderEntry({ entry, slots }: PlacedEntry): RenderedEntry {
+export function renderEntry(placed: PlacedEntry): RenderedEntry {
+  const { entry, slots } = placed;
   if (slots.length === 0) return { elements: [], selector: undefined };
+  const key = nft`${entry.vip} . ${PROTOCOL[entry.protocol]} . ${entry.port}`;
+  const admitted = admittedClients(entry, key);
+  // The table of the private namespace has its endpoints.
+  if (entry.relayed) return { elements: [relayElement(entry, key), ...admitted], selector: undefined };
+  const { elements, selector } = renderServed(placed, key);
+  return { elements: [...elements, ...admitted], selector };
+}
+
+function relayElement({ vip }: ForwardingEntry, key: NftText): Element {
+  return { set: nft`relayed${familyTextOf(vip).digit}`, key };
+}
+
+function renderServed({ entry, slots }: PlacedEntry, key: NftText) {
   const { vip, port, affinity } = entry;
   const family = familyTextOf(vip);
   const { digit } = family;
-  const protocol = PROTOCOL[entry.protocol];
-  const key = nft`${vip} . ${protocol} . ${port}`;
   const selector = selectorOf(family, affinity, slots);
   const elements: Element[] = [{ set: nft`service${digit}`, key, data: nft`goto ${selector.chain}` }];
   const place = (set: NftText, { address, port: to }: ForwardingEndpoint) =>
     elements.push({ set, key, data: nft`${address} . ${to}` });
   if (affinity.type === 'Hash') bucketEndpoints(slots).forEach((e, bucket) => place(bucketMap(family, bucket), e));
   else slots.forEach((endpoint, slot) => endpoint && place(slotMap(family, slot), endpoint));
-  if (entry.keepClientAddress) elements.push({ set: nft`keep-${protocol}${digit}`, key: nft`${vip} . ${port}` });
-  if (entry.sourceRanges.length > 0) {
-    elements.push({ set: nft`restricted${digit}`, key });
-    for (const prefix of disjointPrefixes(entry.sourceRanges, familyOf(vip))) {
-      elements.push({ set: nft`allow${digit}`, key: nft`${key} . ${asListed(prefix)}` });
-    }
-  }
+  if (entry.keepClientAddress)
+    elements.push({ set: nft`keep-${PROTOCOL[entry.protocol]}${digit}`, key: nft`${vip} . ${port}` });
   return { elements, selector };
+}
+
+function admittedClients({ vip, sourceRanges }: ForwardingEntry, key: NftText): Element[] {
+  if (sourceRanges.length === 0) return [];
+  const { digit } = familyTextOf(vip);
+  const admit = (prefix: Prefix) => ({ set: nft`allow${digit}`, key: nft`${key} . ${asListed(prefix)}` });
+  return [{ set: nft`restricted${digit}`, key }, ...disjointPrefixes(sourceRanges, familyOf(vip)).map(admit)];
 }
 
 function bucketEndpoints(slots: Slots): ForwardingEndpoint[] {

@@ -52,6 +52,11 @@ const FEATURES: readonly Feature[] = [
     ],
   },
   {
+    name: 'looking at the route of a packet',
+    module: 'nft_fib_inet',
+    commands: [FILTER_CHAIN, rule(nft`ip daddr 192.0.2.1 fib daddr oifname "lo" accept`)],
+  },
+  {
     name: 'random numbers',
     module: 'nft_numgen',
     commands: [NAT_CHAIN, rule(nft`numgen random mod 3 vmap { 0-1 : accept, 2 : drop }`)],

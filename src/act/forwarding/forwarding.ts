@@ -3,6 +3,10 @@ import { Backoff } from '../../../net/backoff.ts';
 import type { Problem } from '../../../net/result.ts';
 import { RulesetGeneration } from '../../../sys/ruleset-generation.ts';
 import type { ForwardingPlan } from '../../decide/types.ts';
+import { ClusterIp } from './cluster-ip/cluster-ip.ts';
+import { withoutClusterIp } from './cluster-ip/inside-plan.ts';
+import { NAMESPACE } from './cluster-ip/link.ts';
+import type { Enter } from './cluster-ip/private-namespace.ts';
 import { FlowCutter } from './flow-cutter.ts';
 import { KernelTable } from './kernel-table.ts';
 import { type Launcher, launchDirectly } from './nft-process.ts';
@@ -13,6 +17,8 @@ export interface ForwardingReport {
   readonly applied: ForwardingPlan | undefined;
   /** Why the last attempt failed. It is repeated without being asked. */
   readonly problem: Problem | undefined;
+  /** Why entries of mode ClusterIP are refused on this node; the others are as they should be. */
+  readonly clusterIp: Problem | undefined;
 }
 
 export interface ForwardingOptions {
@@ -24,9 +30,11 @@ export interface ForwardingOptions {
   readonly onProblem?: (problem: Problem) => void;
   /** Milliseconds between looks whether somebody changed the table. */
   readonly checkInterval?: number;
-  /** For tests: how programs are started, and the network namespace of the generation. */
+  /** For tests of several nodes: how programs are started and calls made in the node's network namespace. */
   readonly launch?: Launcher;
-  readonly openGeneration?: typeof RulesetGeneration.open;
+  readonly enter?: Enter;
+  /** Name of the private namespace of mode ClusterIP. */
+  readonly privateNamespace?: string;
 }
 
 export interface Forwarding extends AsyncDisposable {
@@ -39,8 +47,8 @@ export interface Forwarding extends AsyncDisposable {
 }
 
 /**
- * Keeps the table `inet signpost` in this process' network namespace equal to the plan. The table stays when the
- * process ends: traffic goes on, and the next process starts from it.
+ * Keeps the table `inet signpost` in this process' network namespace, and the private namespace of mode ClusterIP,
+ * equal to the plan. Both stay when the process ends: traffic goes on, and the next process starts from them.
  */
 export function createForwarding(options: ForwardingOptions = {}): Forwarding {
   return new Reconciler(options);
@@ -55,12 +63,17 @@ type Waiter = (report: ForwardingReport) => void;
 class Reconciler implements Forwarding {
   readonly #onReport: (report: ForwardingReport) => void;
   readonly #table: KernelTable;
+  readonly #clusterIp: ClusterIp;
   readonly #cutter: FlowCutter;
   readonly #generation: RulesetGeneration | undefined;
   readonly #backoff = new Backoff(BACKOFF, Math.random);
   readonly #checks: NodeJS.Timeout;
   readonly #closing = new AbortController();
   #wanted: ForwardingPlan | undefined;
+  /** The wanted plan without its entries of mode ClusterIP, where those cannot be carried. */
+  #reduced: { readonly of: ForwardingPlan; readonly plan: ForwardingPlan } | undefined;
+  /** The last that was carried out as far as it could be. */
+  #carried: ForwardingPlan | undefined;
   #waiting: Waiter[] = [];
   #running: Promise<void> | undefined;
   #checkDue = false;
@@ -71,10 +84,11 @@ class Reconciler implements Forwarding {
     onProblem = ignore,
     checkInterval = CHECK_INTERVAL,
     launch = launchDirectly,
-    openGeneration = () => RulesetGeneration.open(),
+    enter = (work) => work(),
+    privateNamespace = NAMESPACE,
   }: ForwardingOptions) {
     this.#onReport = onReport;
-    const generation = openGeneration().ok;
+    const generation = enter(() => RulesetGeneration.open()).ok;
     this.#generation = generation;
     this.#cutter = new FlowCutter(launch, onProblem);
     this.#table = new KernelTable({
@@ -85,6 +99,7 @@ class Reconciler implements Forwarding {
       readGeneration: () => generation?.read(),
       now: () => performance.now(),
     });
+    this.#clusterIp = new ClusterIp({ namespace: privateNamespace, enterHost: enter, onDrift, onProblem });
     this.#checks = setInterval(() => {
       this.#checkDue = true;
       this.#wake();
@@ -106,6 +121,7 @@ class Reconciler implements Forwarding {
     await this.#running;
     await this.#cutter[Symbol.asyncDispose]();
     await this.#table[Symbol.asyncDispose]();
+    await this.#clusterIp[Symbol.asyncDispose]();
     this.#generation?.[Symbol.dispose]();
     this.#answer(this.#report(undefined));
   }
@@ -116,7 +132,7 @@ class Reconciler implements Forwarding {
 
   #hasWork(): boolean {
     if (this.#closing.signal.aborted || this.#wanted === undefined) return false;
-    return this.#checkDue || this.#waiting.length > 0 || this.#table.plan !== this.#wanted;
+    return this.#checkDue || this.#waiting.length > 0 || !this.#carries(this.#wanted);
   }
 
   async #work(): Promise<void> {
@@ -124,9 +140,10 @@ class Reconciler implements Forwarding {
       if (this.#checkDue) {
         this.#checkDue = false;
         await this.#table.verify();
+        await this.#clusterIp.verify();
       }
       const plan = this.#wanted;
-      if (plan === undefined || this.#table.plan === plan) this.#answer(this.#report(undefined));
+      if (plan === undefined || this.#carries(plan)) this.#answer(this.#report(undefined));
       else await this.#attempt(plan);
     }
     this.#running = undefined;
@@ -134,15 +151,31 @@ class Reconciler implements Forwarding {
 
   async #attempt(plan: ForwardingPlan): Promise<void> {
     const waiting = this.#waiting.splice(0);
-    const report = this.#report(await this.#table.apply(plan));
+    await this.#clusterIp.apply(plan);
+    const report = this.#report(await this.#table.apply(this.#hostPlan(plan)));
+    if (report.problem === undefined) this.#carried = plan;
     this.#answer(report, waiting);
     this.#onReport(report);
     if (report.problem === undefined) this.#backoff.reset();
     else await sleep(this.#backoff.next(), undefined, { signal: this.#closing.signal }).catch(ignore);
   }
 
+  #carries(plan: ForwardingPlan): boolean {
+    return this.#carried === plan && this.#table.plan === this.#hostPlan(plan);
+  }
+
+  #hostPlan(plan: ForwardingPlan): ForwardingPlan {
+    if (this.#clusterIp.problem === undefined) return plan;
+    if (this.#reduced?.of !== plan) this.#reduced = { of: plan, plan: withoutClusterIp(plan) };
+    return this.#reduced.plan;
+  }
+
   #report(problem: Problem | undefined): ForwardingReport {
-    return { applied: this.#table.plan, problem };
+    return {
+      applied: this.#table.plan && this.#carried,
+      problem,
+      clusterIp: this.#clusterIp.problem,
+    };
   }
 
   #answer(report: ForwardingReport, waiting: readonly Waiter[] = this.#waiting.splice(0)): void {

@@ -32,7 +32,7 @@ export function sortElements({ elements }: Pick<ListedTable, 'elements'>): Liste
   return { vips: Table.from(vips), announcing, entries };
 }
 
-const ENTRY_SET = /^(?:service|restricted|allow|keep-(?<protocol>tcp|udp|sctp)|slot|bucket)[46](?:-\d+)?$/;
+const ENTRY_SET = /^(?:service|relayed|restricted|allow|keep-(?<protocol>tcp|udp|sctp)|slot|bucket)[46](?:-\d+)?$/;
 
 /** Which entry an element belongs to: its key begins with VIP . protocol . port, or the set is of one protocol. */
 function ownerOf({ set, key }: Element): ForwardingKey {

@@ -1,4 +1,5 @@
-import { FAMILIES, type FamilyText } from './family.ts';
+import { HOST_DEVICE, INSIDE } from './cluster-ip/link.ts';
+import { FAMILIES, type FamilyText, familyTextOf } from './family.ts';
 import type { ChainObject, SetObject, TableObject } from './table.ts';
 import { type NftText, nft } from './text.ts';
 
@@ -32,6 +33,8 @@ function familySets(family: FamilyText): SetObject[] {
     ...PROTOCOLS.map((protocol) => set(nft`keep-${protocol}${digit}`, nft`type ${address} . inet_service`)),
     // Entry -> the chain that chooses among its endpoints. Each lookup is a new connection: the counter counts those.
     { kind: 'map', name: nft`service${digit}`, spec: nft`type ${key} : verdict; counter` },
+    // Entries that the private namespace carries. Each lookup is a new connection.
+    set(nft`relayed${digit}`, nft`type ${key}; counter`),
     // What the guard refused, by destination. Bounded, so that a port scan cannot fill the memory.
     set(nft`refused${digit}`, nft`type ${key}; size 4096; flags dynamic,timeout; timeout 1h; counter`),
   ];
@@ -64,6 +67,8 @@ function familyChains(family: FamilyText): ChainObject[] {
       nft`limit rate 100/second burst 50 packets reject with ${icmp} type admin-prohibited`,
       nft`drop`,
     ),
+    // Only what was relayed when it was new is known here and still has a VIP as its destination.
+    chain(nft`relay${digit}`, nft`ct state established,related accept`, nft`${key} @relayed${digit} accept`),
     chain(
       nft`refuse${digit}`,
       nft`ct state invalid,related drop`,
@@ -80,6 +85,18 @@ const RESTRICT = FAMILIES.map((f) => nft`ct state new ${packetKey(f)} @restricte
 const DISPATCH = FAMILIES.map(({ ip, digit }) => nft`${ip} daddr @vips${digit} jump dispatch${digit}`);
 // Whatever still has a VIP as its destination was not translated and must not be forwarded: it could loop.
 const GUARD = FAMILIES.map(({ ip, digit }) => nft`${ip} daddr @vips${digit} goto refuse${digit}`);
+// To the private namespace, as the routes say: without them nothing is let through.
+const RELAY_ARRIVING = FAMILIES.map(
+  ({ ip, digit }) => nft`${ip} daddr @vips${digit} fib daddr oifname "${HOST_DEVICE}" jump relay${digit}`,
+);
+const RELAY_LEAVING = FAMILIES.map(
+  ({ ip, digit }) => nft`oifname "${HOST_DEVICE}" ${ip} daddr @vips${digit} jump relay${digit}`,
+);
+// What comes out of the private namespace, for a ClusterIP, must be answered through it.
+const MASQUERADE_RELAYED = INSIDE.map(
+  ({ address }) =>
+    nft`${familyTextOf(address).ip} saddr ${address} oifname != "${HOST_DEVICE}" masquerade fully-random`,
+);
 
 // Source ranges before the translation; ours before kube-proxy's (dstnat -100), since a connection is translated once;
 // the guard after both.
@@ -88,14 +105,19 @@ const BASE_CHAINS: readonly ChainObject[] = [
   base(nft`source-output`, nft`type filter hook output priority -120`, RESTRICT),
   base(nft`nat-prerouting`, nft`type nat hook prerouting priority -110`, DISPATCH),
   base(nft`nat-output`, nft`type nat hook output priority -110`, DISPATCH),
-  base(nft`guard-prerouting`, nft`type filter hook prerouting priority -95`, GUARD),
+  base(nft`guard-prerouting`, nft`type filter hook prerouting priority -95`, [...RELAY_ARRIVING, ...GUARD]),
   // Untracked is what the bounce sends on.
-  base(nft`guard-output`, nft`type filter hook output priority -95`, [nft`ct state untracked accept`, ...GUARD]),
-  base(
-    nft`nat-postrouting`,
-    nft`type nat hook postrouting priority 90`,
-    FAMILIES.map(({ ip, digit }) => nft`ct status dnat ct original ${ip} daddr @vips${digit} jump masquerade${digit}`),
-  ),
+  base(nft`guard-output`, nft`type filter hook output priority -95`, [
+    nft`ct state untracked accept`,
+    ...RELAY_LEAVING,
+    ...GUARD,
+  ]),
+  base(nft`nat-postrouting`, nft`type nat hook postrouting priority 90`, [
+    ...FAMILIES.map(
+      ({ ip, digit }) => nft`ct status dnat ct original ${ip} daddr @vips${digit} jump masquerade${digit}`,
+    ),
+    ...MASQUERADE_RELAYED,
+  ]),
 ];
 
 /** What the table holds whatever the plan is, in an order in which it can be made. */

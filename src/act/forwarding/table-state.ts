@@ -128,6 +128,8 @@ export class TableState {
     transaction.edit(before, rendered?.elements ?? []);
     if (placed) this.#placed.set(key, placed);
     else this.#placed.delete(key);
+    // A change of mode is for new connections: this table never had the endpoints of the other mode's flows.
+    if (placedBefore?.entry.relayed || after?.relayed) return;
     this.#stale.push(...staleFlows(key, placedBefore?.entry.endpoints ?? slotsBefore, after?.endpoints ?? []));
   }
 

@@ -36,7 +36,12 @@ export function plannedBehaviour(plan: ForwardingPlan): Behaviour {
   };
 }
 
-function plannedEntry({ endpoints, affinity, keepClientAddress, sourceRanges }: ForwardingEntry): Served {
+/** By the private namespace: its own table says to which endpoints. */
+const RELAYED = { affinity: 'None', shares: { relayed: 1 }, keepClientAddress: false };
+
+function plannedEntry({ relayed, endpoints, affinity, keepClientAddress, sourceRanges }: ForwardingEntry): Served {
+  const clients = sourceRanges.length === 0 ? CLIENTS : CLIENTS.filter((client) => within(sourceRanges, client));
+  if (relayed) return endpoints.some(({ weight }) => weight > 0) ? { ...RELAYED, clients } : NOT_SERVED;
   const total = endpoints.reduce((sum, { weight }) => sum + weight, 0);
   const shares = endpoints
     .filter(({ weight }) => weight > 0)
@@ -45,9 +50,11 @@ function plannedEntry({ endpoints, affinity, keepClientAddress, sourceRanges }: 
     affinity: affinity.type === 'ClientIP' ? `ClientIP ${affinity.timeoutSeconds}` : affinity.type,
     shares: Object.fromEntries(shares) as Record<string, number>,
     keepClientAddress,
-    clients: sourceRanges.length === 0 ? CLIENTS : CLIENTS.filter((client) => within(sourceRanges, client)),
+    clients,
   };
 }
+
+const NOT_SERVED: Served = { affinity: 'None', shares: {}, keepClientAddress: false, clients: [] };
 
 function within(ranges: readonly string[], client: Ip): boolean {
   return ranges.some((range) => prefixContains(must(parsePrefix(range)), client));
@@ -65,6 +72,9 @@ export function tableBehaviour(table: ListedTable): Behaviour {
 
 function tableEntry(elements: readonly Element[]): Served {
   const within = (set: RegExp) => elements.filter((element) => set.test(element.set));
+  const clients =
+    within(/^restricted/).length === 0 ? CLIENTS : CLIENTS.filter((client) => allowed(within(/^allow/), client));
+  if (within(/^relayed/).length > 0) return { ...RELAYED, clients };
   const [, chain = ''] = within(/^service/)[0]?.data?.split(' ') ?? [];
   const [, selector = '', timeout, shape = ''] =
     /^(random|client|hash)[46](?:-(\d+)(?=-\d+x))?(?:-(.+))?$/.exec(chain) ?? [];
@@ -75,8 +85,7 @@ function tableEntry(elements: readonly Element[]): Served {
         ? Object.fromEntries(within(/^bucket/).map(({ data = '' }) => [data, 1]))
         : slotShares(shape, within(/^slot/)),
     keepClientAddress: within(/^keep-/).length > 0,
-    clients:
-      within(/^restricted/).length === 0 ? CLIENTS : CLIENTS.filter((client) => allowed(within(/^allow/), client)),
+    clients,
   };
 }
 

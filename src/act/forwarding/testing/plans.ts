@@ -35,17 +35,20 @@ function endpoint(vip: Vip): fc.Arbitrary<ForwardingEndpoint> {
 
 /** One entry of few possible keys, so that plans in a row often have the same. */
 export const anyEntry: fc.Arbitrary<ForwardingEntry> = fc.constantFrom(...VIPS).chain((vip) =>
-  fc.record({
-    vip: fc.constant(vip),
-    protocol: fc.constantFrom(...PROTOCOLS),
-    port: fc.integer({ min: 80, max: 82 }).map((port) => port as Port),
-    endpoints: fc.uniqueArray(endpoint(vip), { maxLength: 5, selector: ({ address }) => address }),
-    keepClientAddress: fc.boolean(),
-    affinity,
-    sourceRanges: fc.subarray(
-      vip.includes(':') ? ['2001:db8::/64', '2001:db8::/48', '::/0'] : ['10.0.0.0/8', '10.1.0.0/16', '192.0.2.7/32'],
-    ),
-  }),
+  fc
+    .record({
+      vip: fc.constant(vip),
+      protocol: fc.constantFrom(...PROTOCOLS),
+      port: fc.integer({ min: 80, max: 82 }).map((port) => port as Port),
+      endpoints: fc.uniqueArray(endpoint(vip), { maxLength: 5, selector: ({ address }) => address }),
+      keepClientAddress: fc.boolean(),
+      affinity,
+      sourceRanges: fc.subarray(
+        vip.includes(':') ? ['2001:db8::/64', '2001:db8::/48', '::/0'] : ['10.0.0.0/8', '10.1.0.0/16', '192.0.2.7/32'],
+      ),
+      relayed: fc.constantFrom(false, false, true),
+    })
+    .map(({ relayed, ...entry }) => ({ ...entry, ...(relayed && { relayed }) })),
 );
 
 export const anyPlan: fc.Arbitrary<ForwardingPlan> = fc

@@ -1,0 +1,47 @@
+import type { Vip } from '../../../../net/names.ts';
+import { Table } from '../../../../net/table.ts';
+import type { ForwardingEntry, ForwardingPlan } from '../../../decide/types.ts';
+
+const NOTHING: ForwardingPlan = { vips: Table.empty(), entries: Table.empty(), announcingInterfaces: [] };
+
+/** The private namespace's part of a node's plan, which stays the same where nothing in there changes. */
+export class InsidePlan {
+  #from: ForwardingPlan = NOTHING;
+  #inside: ForwardingPlan = NOTHING;
+
+  /**
+   * @param routed VIPs whose packets are sent in there already: while the node has such a VIP they still are, for the
+   *   sake of connections from before the route's change of mode
+   */
+  of(plan: ForwardingPlan, routed: Iterable<Vip>): ForwardingPlan {
+    const before = this.#inside;
+    const entries = before.entries.with(
+      Array.from(
+        plan.entries.changes(this.#from.entries),
+        ({ key, after }) => [key, after && insideEntry(after)] as const,
+      ),
+    );
+    const wanted = new Set(Array.from(entries.values(), ({ vip }) => vip));
+    for (const vip of routed) if (plan.vips.has(vip)) wanted.add(vip);
+    const gone = Array.from(before.vips.keys()).filter((vip) => !wanted.has(vip));
+    const vips = before.vips.with([
+      ...gone.map((vip) => [vip, undefined] as const),
+      ...Array.from(wanted, (vip) => [vip, true] as const),
+    ]);
+    this.#from = plan;
+    if (entries !== before.entries || vips !== before.vips) this.#inside = { ...NOTHING, vips, entries };
+    return this.#inside;
+  }
+}
+
+/** Clients were admitted before they got here. */
+function insideEntry(entry: ForwardingEntry): ForwardingEntry | undefined {
+  const { relayed, ...rest } = entry;
+  return relayed && { ...rest, sourceRanges: [] };
+}
+
+/** A plan whose routes of mode ClusterIP are refused, where there is no private namespace for them. */
+export function withoutClusterIp(plan: ForwardingPlan): ForwardingPlan {
+  const relayed = Array.from(plan.entries).filter(([, { relayed }]) => relayed);
+  return { ...plan, entries: plan.entries.with(relayed.map(([key]) => [key, undefined] as const)) };
+}
