@@ -26,7 +26,7 @@ export async function cleanup(options: CleanupOptions, output: Output): Promise<
   }
   await rm(options.socket, { force: true });
   if (!options.keepState) await rm(options.stateDir, { recursive: true, force: true });
-  output.out('nftables tables inet, ip and ip6 signpost are gone');
+  output.out('nftables tables inet, ip and ip6 signpost and network namespace signpost are gone');
   output.out(options.keepState ? '\n' : `, and ${options.stateDir}\n`);
   return EXIT.ok;
 }

@@ -33,6 +33,9 @@ const served = after(
   put(route('r1', 80, { addresses: [VIP] })),
 );
 
+const CLUSTER_IP = route('r1', 80, { addresses: [VIP], forwarding: 'ClusterIP' });
+const WEB_WITH_ADDRESS = { ...WEB, spec: { ports: [{ name: 'http', port: 80 }], clusterIPs: ['10.96.0.10'] } };
+
 const keysOf = (made: Plan) => [...made.forwarding.entries.keys()].sort();
 const statusOf = (made: Plan, name: string, type: string) => {
   const planned = made.routes.get(routeKey('default', name));
@@ -126,6 +129,32 @@ test('an assignment is pinned by the claim that carries its route, on a node tha
   ]);
 });
 
+describe('mode ClusterIP', () => {
+  const entryOf = (world: World) => [...plan(world).forwarding.entries.values()][0];
+
+  test("sends packets to the Service's own address, whose port is the Service's", () => {
+    const world = after(served, put(WEB_WITH_ADDRESS), put(CLUSTER_IP));
+    expect(entryOf(world)).toMatchObject({
+      relayed: true,
+      endpoints: [{ address: '10.96.0.10', port: 80, weight: 1 }],
+      keepClientAddress: false,
+    });
+  });
+
+  test('refuses where the Service has no endpoint, as in every mode', () => {
+    const world = after(served, put(WEB_WITH_ADDRESS), put(CLUSTER_IP), take(slice('s1', [])));
+    expect(entryOf(world)).toMatchObject({ relayed: true, endpoints: [] });
+  });
+
+  test('says that a headless Service has no address', () => {
+    const made = plan(after(served, put(CLUSTER_IP)));
+    expect(statusOf(made, 'r1', 'ResolvedRefs')).toMatchObject({
+      status: 'False',
+      message: 'Service default/web has no IPv4 ClusterIP; use forwarding Endpoints',
+    });
+  });
+});
+
 describe('what is not served is said', () => {
   test.each<[string, World, string, RegExp]>([
     [
@@ -136,10 +165,19 @@ describe('what is not served is said', () => {
     ],
     ['not announced', served, 'Pending', /on their way/],
     [
-      'mode',
-      after(served, put(route('r1', 80, { addresses: [VIP], forwarding: 'ClusterIP' }))),
+      'mode and policy that exclude each other',
+      after(served, put(route('r1', 80, { addresses: [VIP], forwarding: 'ClusterIP', trafficPolicy: 'Local' }))),
       'NotAccepted',
       /not accepted/,
+    ],
+    [
+      'a mode that the node refuses',
+      after(served, put(CLUSTER_IP), {
+        type: 'forwarding',
+        forwarding: { applied: undefined, problem: undefined, clusterIp: 'needs a namespace; apply the overlay' },
+      }),
+      'RulesNotInstalled',
+      /apply the overlay/,
     ],
     [
       'silent pool',

@@ -36,13 +36,10 @@ export interface RoutePlan {
 /** The mode in force for a VIP of a route. */
 export interface VipForwarding {
   readonly vip: Vip;
-  readonly mode: 'Endpoints' | 'Direct';
+  readonly mode: 'Endpoints' | 'Direct' | 'ClusterIP';
   /** Why it is not the one that the route asks for. */
   readonly why: string | undefined;
 }
-
-/** Modes of forwarding that this version installs. */
-const SUPPORTED_FORWARDING = new Set(['Auto', 'Endpoints', 'Direct', 'ClusterIP']);
 
 export function planRoute(
   route: Route,
@@ -98,8 +95,6 @@ export function planRoute(
 }
 
 function unsupported({ forwarding, trafficPolicy, affinity }: Route): string | undefined {
-  if (!SUPPORTED_FORWARDING.has(forwarding))
-    return `spec.forwarding ${forwarding} is not supported by this version; use Endpoints`;
   if (forwarding !== 'ClusterIP') return undefined;
   const hidden = 'spec.forwarding ClusterIP hides the client from the service proxy, and';
   if (trafficPolicy === 'Local') return `${hidden} spec.trafficPolicy Local needs it; use Endpoints`;
@@ -117,7 +112,8 @@ function vipForwarding(
 ): Omit<VipForwarding, 'vip'> & { readonly direct: ReadonlyMap<ResolvedPort, DirectEntry> } {
   const direct = new Map<ResolvedPort, DirectEntry>();
   const endpoints = (why?: string) => ({ mode: 'Endpoints', why, direct: new Map() }) as const;
-  if (route.forwarding !== 'Direct' && route.forwarding !== 'Auto') return endpoints();
+  if (route.forwarding === 'ClusterIP') return { mode: 'ClusterIP', why: undefined, direct };
+  if (route.forwarding === 'Endpoints') return endpoints();
   if (route.trafficPolicy === 'Local')
     return endpoints('trafficPolicy Local keeps packets on the node that they enter by');
   for (const port of ports) {

@@ -96,6 +96,8 @@ function programmed(route: RoutePlan, plan: Plan, announcements: readonly Announ
   if (silent !== undefined) {
     return no('NoAnnouncement', `pool ${silent.pool.meta.name} has neither spec.l2 nor spec.bgp; add one of them`);
   }
+  const { clusterIp } = world.forwarding;
+  if (clusterIp !== undefined && route.route.forwarding === 'ClusterIP') return no('RulesNotInstalled', clusterIp);
   if (world.forwarding.problem !== undefined) return no('RulesNotInstalled', world.forwarding.problem);
   const missing = planned.find(({ vip }) => world.forwarding.applied?.vips.has(vip) !== true);
   if (missing !== undefined) return no('Pending', `the rules of ${missing.vip} are on their way into the kernel`);

@@ -2,14 +2,13 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Problem } from '../../net/result.ts';
 import { removeForwarding } from '../../src/act/forwarding/cleanup.ts';
 import type { Forwarding, ForwardingReport } from '../../src/act/forwarding/forwarding.ts';
-import type { Launcher } from '../../src/act/forwarding/nft-process.ts';
 import type { ForwardingPlan } from '../../src/decide/types.ts';
 import { httpBackend, tcpBackend } from '../harness/backends.ts';
 import { askHttp, EchoConnection } from '../harness/clients.ts';
 import { eventually } from '../harness/eventually.ts';
 import { Lab } from '../harness/lab.ts';
 import { type Node, type NodeLan, nodeLan, type Pod } from '../harness/nodes.ts';
-import { applied, entry, forwardingOf, plan, pointAt } from './forwarding-fixture.ts';
+import { applied, at, entry, forwardingOf, plan, pointAt } from './forwarding-fixture.ts';
 
 const VIP = '192.168.50.100';
 const FOREIGN = 'table inet firewall { set blocked { type ipv4_addr; elements = { 192.0.2.1 }; }; }';
@@ -159,7 +158,7 @@ test('the next run mends what changed meanwhile, with as few edits', async () =>
   await applied(second, changed);
   await second[Symbol.asyncDispose]();
   const mended = await table();
-  await removeForwarding((program) => node.namespace.command(program));
+  await removeForwarding(at(node.namespace));
   await applied(forwardingOf(lab, node.namespace), changed);
   expect(sorted(mended)).toEqual(sorted(await table()));
 });
@@ -177,17 +176,16 @@ test('a table of another layout is replaced in one transaction, and an open conn
 });
 
 test('tables of others are never touched', async () => {
-  const launch: Launcher = (program) => node.namespace.command(program);
   await node.namespace.run(['nft', '-f', '-'], { input: FOREIGN });
   const foreign = await nft('-a', 'list', 'table', 'inet', 'firewall');
   await applied(forwarding, plan([]));
   await applied(forwarding, wanted);
   await forwarding[Symbol.asyncDispose]();
-  expect((await removeForwarding(launch)).problem).toBeUndefined();
+  expect((await removeForwarding(at(node.namespace))).problem).toBeUndefined();
   expect(await nft('list', 'tables')).toBe('table inet firewall\n');
   expect(await nft('-a', 'list', 'table', 'inet', 'firewall')).toBe(foreign);
   // Nothing left to remove is no failure.
-  expect((await removeForwarding(launch)).problem).toBeUndefined();
+  expect((await removeForwarding(at(node.namespace))).problem).toBeUndefined();
 });
 
 test('what nft cannot do is said in a sentence, and tried again', async () => {

@@ -52,16 +52,18 @@ export function plan(entries: readonly ForwardingEntry[], vips: readonly string[
   };
 }
 
+/** Makes the actuator of a process outside of the node be that of the node. */
+export function at(node: Namespace): Required<Pick<ForwardingOptions, 'launch' | 'enter' | 'privateNamespace'>> {
+  return {
+    launch: (program) => node.command(program),
+    enter: (work) => node.enter(work),
+    privateNamespace: `${node.path}-private`,
+  };
+}
+
 /** The actuator of a node, as its daemon would run it. */
 export function forwardingOf(lab: Lab, node: Namespace, options: ForwardingOptions = {}): Forwarding {
-  return lab.use(
-    createForwarding({
-      launch: (program) => node.command(program),
-      enter: (work) => node.enter(work),
-      privateNamespace: `${node.path}-private`,
-      ...options,
-    }),
-  );
+  return lab.use(createForwarding({ ...at(node), ...options }));
 }
 
 /** Applies and fails with the problem in words where there is one. */

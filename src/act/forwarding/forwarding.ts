@@ -4,7 +4,7 @@ import type { Problem } from '../../../net/result.ts';
 import { RulesetGeneration } from '../../../sys/ruleset-generation.ts';
 import type { ForwardingPlan } from '../../decide/types.ts';
 import { ClusterIp } from './cluster-ip/cluster-ip.ts';
-import { withoutClusterIp } from './cluster-ip/inside-plan.ts';
+import { type ReducedPlan, withoutClusterIp } from './cluster-ip/inside-plan.ts';
 import { NAMESPACE } from './cluster-ip/link.ts';
 import type { Enter } from './cluster-ip/private-namespace.ts';
 import { FlowCutter } from './flow-cutter.ts';
@@ -13,7 +13,10 @@ import { type Launcher, launchDirectly } from './nft-process.ts';
 
 /** What the kernel holds and what is wrong with it. */
 export interface ForwardingReport {
-  /** The plan that the kernel's table carries; undefined while that is not known. */
+  /**
+   * The plan that the kernel's table carries; undefined while that is not known. Without the VIPs of entries that are
+   * refused for want of a private namespace.
+   */
   readonly applied: ForwardingPlan | undefined;
   /** Why the last attempt failed. It is repeated without being asked. */
   readonly problem: Problem | undefined;
@@ -70,8 +73,7 @@ class Reconciler implements Forwarding {
   readonly #checks: NodeJS.Timeout;
   readonly #closing = new AbortController();
   #wanted: ForwardingPlan | undefined;
-  /** The wanted plan without its entries of mode ClusterIP, where those cannot be carried. */
-  #reduced: { readonly of: ForwardingPlan; readonly plan: ForwardingPlan } | undefined;
+  #reduced: { readonly of: ForwardingPlan; readonly to: ReducedPlan } | undefined;
   /** The last that was carried out as far as it could be. */
   #carried: ForwardingPlan | undefined;
   #waiting: Waiter[] = [];
@@ -152,8 +154,9 @@ class Reconciler implements Forwarding {
   async #attempt(plan: ForwardingPlan): Promise<void> {
     const waiting = this.#waiting.splice(0);
     await this.#clusterIp.apply(plan);
-    const report = this.#report(await this.#table.apply(this.#hostPlan(plan)));
-    if (report.problem === undefined) this.#carried = plan;
+    const problem = await this.#table.apply(this.#possible(plan).kernel);
+    if (problem === undefined) this.#carried = plan;
+    const report = this.#report(problem);
     this.#answer(report, waiting);
     this.#onReport(report);
     if (report.problem === undefined) this.#backoff.reset();
@@ -161,18 +164,19 @@ class Reconciler implements Forwarding {
   }
 
   #carries(plan: ForwardingPlan): boolean {
-    return this.#carried === plan && this.#table.plan === this.#hostPlan(plan);
+    return this.#carried === plan && this.#table.plan === this.#possible(plan).kernel;
   }
 
-  #hostPlan(plan: ForwardingPlan): ForwardingPlan {
-    if (this.#clusterIp.problem === undefined) return plan;
-    if (this.#reduced?.of !== plan) this.#reduced = { of: plan, plan: withoutClusterIp(plan) };
-    return this.#reduced.plan;
+  /** As much of a plan as this node can carry. */
+  #possible(plan: ForwardingPlan): ReducedPlan {
+    if (this.#clusterIp.problem === undefined) return { kernel: plan, told: plan };
+    if (this.#reduced?.of !== plan) this.#reduced = { of: plan, to: withoutClusterIp(plan) };
+    return this.#reduced.to;
   }
 
   #report(problem: Problem | undefined): ForwardingReport {
     return {
-      applied: this.#table.plan && this.#carried,
+      applied: this.#table.plan && this.#carried && this.#possible(this.#carried).told,
       problem,
       clusterIp: this.#clusterIp.problem,
     };

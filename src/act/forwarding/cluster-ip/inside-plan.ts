@@ -40,8 +40,16 @@ function insideEntry(entry: ForwardingEntry): ForwardingEntry | undefined {
   return relayed && { ...rest, sourceRanges: [] };
 }
 
-/** A plan whose routes of mode ClusterIP are refused, where there is no private namespace for them. */
-export function withoutClusterIp(plan: ForwardingPlan): ForwardingPlan {
-  const relayed = Array.from(plan.entries).filter(([, { relayed }]) => relayed);
-  return { ...plan, entries: plan.entries.with(relayed.map(([key]) => [key, undefined] as const)) };
+/** What is left of a plan where there is no private namespace. */
+export interface ReducedPlan {
+  /** What the table gets: entries of mode ClusterIP are refused. */
+  readonly kernel: ForwardingPlan;
+  /** What is told: VIPs of such entries are not carried, so that this node does not announce them. */
+  readonly told: ForwardingPlan;
+}
+
+export function withoutClusterIp(plan: ForwardingPlan): ReducedPlan {
+  const refused = Array.from(plan.entries).filter(([, { relayed }]) => relayed);
+  const kernel = { ...plan, entries: plan.entries.with(refused.map(([key]) => [key, undefined] as const)) };
+  return { kernel, told: { ...kernel, vips: plan.vips.with(refused.map(([, { vip }]) => [vip, undefined] as const)) } };
 }
