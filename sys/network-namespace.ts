@@ -1,6 +1,6 @@
 import { closeSync, existsSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import koffi from 'koffi';
-import { ok, type Result } from '../net/result.ts';
+import { ok, problem, type Result } from '../net/result.ts';
 import { callFailed } from './errno.ts';
 
 const library = koffi.load(null);
@@ -37,8 +37,11 @@ export function namespaceExists(name: string): boolean {
  */
 export function createNamespace(name: string): Result<void> {
   const path = namespacePath(name);
-  mkdirSync(FOLDER, { recursive: true });
-  closeSync(openSync(path, 'w', 0o444));
+  const file = attempt(`open(${path})`, () => {
+    mkdirSync(FOLDER, { recursive: true });
+    closeSync(openSync(path, 'wx', 0o444));
+  });
+  if (file.problem !== undefined) return file;
   const home = openSync(OWN, 'r');
   try {
     const made = calls.unshare(CLONE_NEWNET) < 0 ? callFailed('unshare(CLONE_NEWNET)') : bind(path);
@@ -58,25 +61,31 @@ function bind(path: string): Result<void> {
  * life, and /proc/sys/net is that of the namespace.
  */
 export function inNamespace<T>(name: string, work: () => T): Result<T> {
-  let target: number;
-  try {
-    target = openSync(namespacePath(name), 'r');
-  } catch {
-    return callFailed(`open(${namespacePath(name)})`);
-  }
+  const target = attempt(`open(${namespacePath(name)})`, () => openSync(namespacePath(name), 'r'));
+  if (target.problem !== undefined) return target;
   const home = openSync(OWN, 'r');
   try {
-    return calls.setns(target, CLONE_NEWNET) < 0 ? callFailed(`setns(${name})`) : ok(work());
+    return calls.setns(target.ok, CLONE_NEWNET) < 0 ? callFailed(`setns(${name})`) : ok(work());
   } finally {
-    closeSync(target);
+    closeSync(target.ok);
     comeHome(home);
   }
 }
 
 /** The namespace itself lives on for as long as somebody has it open. */
-export function removeNamespace(name: string): void {
-  calls.umount2(namespacePath(name), MNT_DETACH);
-  rmSync(namespacePath(name), { force: true });
+export function removeNamespace(name: string): Result<void> {
+  const path = namespacePath(name);
+  calls.umount2(path, MNT_DETACH);
+  return attempt(`unlink(${path})`, () => rmSync(path, { force: true }));
+}
+
+function attempt<T>(call: string, work: () => T): Result<T> {
+  try {
+    return ok(work());
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return problem(call, code, 'failed', 'see the manual page of the call');
+  }
 }
 
 /** In another namespace than its own the process must not go on. */

@@ -140,8 +140,10 @@ describe('objects that are right one by one', () => {
     expect((await run({ ...files, 's.yaml': service('chop') })).lines[0]).toContain('Service web/shop does not exist');
   });
 
-  test('a value that this version does not implement is told', async () => {
-    const { lines } = await run({ 'a.yaml': route('a', '203.0.113.1', 80, '  forwarding: ClusterIP\n') });
-    expect(lines[0]).toContain('spec.forwarding ClusterIP is not supported by this version; use Endpoints');
+  test('values that exclude each other are told', async () => {
+    const { lines } = await run({
+      'a.yaml': route('a', '203.0.113.1', 80, '  forwarding: ClusterIP\n  trafficPolicy: Local\n'),
+    });
+    expect(lines[0]).toContain('spec.trafficPolicy Local needs it; use Endpoints');
   });
 });

@@ -8,6 +8,8 @@ import { listen, udpSocket } from './sockets.ts';
 export interface Answer {
   readonly backend: string;
   readonly client: string;
+  /** By which the backend tells one masqueraded flow from another. */
+  readonly clientPort: number;
   /** Bytes of the request's body or datagram. */
   readonly bytes: number;
 }
@@ -22,7 +24,11 @@ export async function httpBackend(lab: Lab, namespace: Namespace, port: number, 
     request.on('end', () => {
       const wanted = /^\/bytes\/(\d+)$/.exec(request.url ?? '')?.[1];
       const client = plain(request.socket.remoteAddress);
-      response.end(wanted === undefined ? encode({ backend: name, client, bytes }) : Buffer.alloc(Number(wanted), 'x'));
+      response.end(
+        wanted === undefined
+          ? encode({ backend: name, client, clientPort: request.socket.remotePort ?? 0, bytes })
+          : Buffer.alloc(Number(wanted), 'x'),
+      );
     });
   });
   await listen(namespace.path, server, port);
@@ -45,7 +51,8 @@ export async function udpBackend(
   for (const address of addresses) {
     const socket = await udpSocket(namespace.path, address, port);
     socket.on('message', (message, from) => {
-      const answer = encode({ backend: namespace.name, client: plain(from.address), bytes: message.length });
+      const client = plain(from.address);
+      const answer = encode({ backend: namespace.name, client, clientPort: from.port, bytes: message.length });
       socket.send(answer.padEnd(message.length), from.port, from.address, () => undefined);
     });
     lab.defer(() => socket.close());

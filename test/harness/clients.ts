@@ -1,3 +1,4 @@
+import type { Socket as UdpSocket } from 'node:dgram';
 import { request } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
 import type { Answer } from './backends.ts';
@@ -50,19 +51,48 @@ export async function askUdp(
   port: number,
   options: CallOptions = {},
 ): Promise<Answer> {
-  const { timeout = 1_500, body = Buffer.from('hello'), localAddress = isIPv6(address) ? '::' : '0.0.0.0' } = options;
-  const socket = await udpSocket(from.path, localAddress);
+  const flow = await UdpFlow.open(from, address, port, options);
   try {
-    return await new Promise<Answer>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`no answer in ${timeout} ms`)), timeout);
-      socket.once('close', () => clearTimeout(timer));
-      socket.once('error', reject);
-      socket.once('message', (message) => resolve(JSON.parse(message.toString()) as Answer));
-      // Only a connected socket hears of ICMP errors.
-      socket.connect(port, address, () => socket.send(body));
-    });
+    return await flow.ask(options);
   } finally {
-    socket.close();
+    flow.close();
+  }
+}
+
+/** Datagrams from one port to a `udpBackend`. */
+export class UdpFlow {
+  readonly #socket: UdpSocket;
+
+  private constructor(socket: UdpSocket) {
+    this.#socket = socket;
+  }
+
+  static async open(from: Namespace, address: string, port: number, options: CallOptions = {}): Promise<UdpFlow> {
+    const { localAddress = isIPv6(address) ? '::' : '0.0.0.0' } = options;
+    const socket = await udpSocket(from.path, localAddress);
+    // Only a connected socket hears of ICMP errors.
+    await new Promise<void>((connected) => socket.connect(port, address, connected));
+    return new UdpFlow(socket);
+  }
+
+  ask({ timeout = 1_500, body = Buffer.from('hello') }: CallOptions = {}): Promise<Answer> {
+    const socket = this.#socket;
+    return new Promise<Answer>((resolve, reject) => {
+      const settle = (work: () => void) => {
+        clearTimeout(timer);
+        socket.off('error', onError).off('message', onMessage);
+        work();
+      };
+      const onError = (error: Error) => settle(() => reject(error));
+      const onMessage = (message: Buffer) => settle(() => resolve(JSON.parse(message.toString()) as Answer));
+      const timer = setTimeout(() => onError(new Error(`no answer in ${timeout} ms`)), timeout);
+      socket.on('error', onError).on('message', onMessage);
+      socket.send(body);
+    });
+  }
+
+  close(): void {
+    this.#socket.close();
   }
 }
 

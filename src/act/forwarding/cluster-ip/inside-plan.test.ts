@@ -51,14 +51,21 @@ test('is the same where only other entries change', () => {
   expect(inside.of(plan(relayed, entry(B, 81, false)), [])).toBe(first);
 });
 
-test('keeps a VIP whose route changed its mode, until the VIP goes', () => {
+test('keeps an entry that changed its mode without new connections, until it goes', () => {
   const inside = new InsidePlan();
-  const routed = vipsOf(inside.of(plan(entry(A, 80, true)), []));
-  const changed = inside.of(plan(entry(A, 80, false)), routed);
-  expect(keysOf(changed)).toEqual([]);
-  expect(vipsOf(changed)).toEqual([A]);
+  inside.of(plan(entry(A, 80, true)), []);
+  const [drained] = inside.of(plan(entry(A, 80, false)), []).entries.values();
+  expect(drained?.endpoints.map(({ weight }) => weight)).toEqual([0]);
+  const [back] = inside.of(plan(entry(A, 80, true)), []).entries.values();
+  expect(back?.endpoints.map(({ weight }) => weight)).toEqual([1]);
+  expect(inside.of(plan(), []).entries.size).toBe(0);
+});
+
+test('keeps a VIP that an earlier run sent there, until the VIP goes', () => {
+  const inside = new InsidePlan();
+  expect(vipsOf(inside.of(plan(entry(A, 80, false)), [A]))).toEqual([A]);
   const gone = { ...plan(), vips: Table.from([[B, true] as const]) };
-  expect(vipsOf(inside.of(gone, routed))).toEqual([]);
+  expect(vipsOf(inside.of(gone, [A]))).toEqual([]);
 });
 
 test('without a private namespace its entries are refused, and the node does not announce their VIPs', () => {

@@ -18,7 +18,7 @@ export class InsidePlan {
     const entries = before.entries.with(
       Array.from(
         plan.entries.changes(this.#from.entries),
-        ({ key, after }) => [key, after && insideEntry(after)] as const,
+        ({ key, after }) => [key, after && insideEntry(after, before.entries.get(key))] as const,
       ),
     );
     const wanted = new Set(Array.from(entries.values(), ({ vip }) => vip));
@@ -34,10 +34,11 @@ export class InsidePlan {
   }
 }
 
-/** Clients were admitted before they got here. */
-function insideEntry(entry: ForwardingEntry): ForwardingEntry | undefined {
+/** Clients were admitted before they got here. An entry that left the mode stays for its open connections. */
+function insideEntry(entry: ForwardingEntry, before: ForwardingEntry | undefined): ForwardingEntry | undefined {
   const { relayed, ...rest } = entry;
-  return relayed && { ...rest, sourceRanges: [] };
+  if (relayed) return { ...rest, sourceRanges: [] };
+  return before && { ...before, endpoints: before.endpoints.map((endpoint) => ({ ...endpoint, weight: 0 })) };
 }
 
 /** What is left of a plan where there is no private namespace. */

@@ -1,5 +1,5 @@
 import { closeSync, openSync, writeFileSync } from 'node:fs';
-import type { Ip } from '../../../../net/ip.ts';
+import { type Ip, isV6 } from '../../../../net/ip.ts';
 import type { InterfaceName } from '../../../../net/names.ts';
 import { ok, type Problem, problem, type Result } from '../../../../net/result.ts';
 import { AF_INET, AF_INET6 } from '../../../../sys/libc.ts';
@@ -86,8 +86,8 @@ export class PrivateNamespace implements Disposable {
       return ok(true);
     }
     // A name without a namespace is what a container's end may leave.
-    removeNamespace(this.#name);
-    const made = createNamespace(this.#name);
+    const free = removeNamespace(this.#name);
+    const made = free.problem === undefined ? createNamespace(this.#name) : free;
     if (made.problem !== undefined) return { problem: refused(made.problem) };
     const opened = this.enter(() => RouteControl.open());
     if (opened.problem !== undefined) return { problem: refused(opened.problem) };
@@ -130,8 +130,7 @@ export class PrivateNamespace implements Disposable {
     if (removed?.problem !== undefined) return removed;
     this.#inside?.[Symbol.dispose]();
     this.#inside = undefined;
-    removeNamespace(this.#name);
-    return ok(undefined);
+    return removeNamespace(this.#name);
   }
 
   [Symbol.dispose](): void {
@@ -149,11 +148,10 @@ export class PrivateNamespace implements Disposable {
   }
 
   #configure(vips: readonly Ip[]): Result<void> {
-    const values = { ...SYSCTLS, ...(vips.some((vip) => vip.includes(':')) ? SYSCTLS_V6 : {}) };
-    const done = this.enter(() => {
-      for (const [key, value] of Object.entries(values)) writeFileSync(`/proc/sys/net/${key}`, String(value));
-    });
-    return done;
+    const values = { ...SYSCTLS, ...(vips.some(isV6) ? SYSCTLS_V6 : {}) };
+    const done = this.enter(() => writeSettings(values));
+    if (done.problem !== undefined) return done;
+    return done.ok === undefined ? ok(undefined) : { problem: refused(done.ok) };
   }
 
   /** The two ends, that belong together; made anew where one of them is missing. */
@@ -189,6 +187,18 @@ export class PrivateNamespace implements Disposable {
       closeSync(peerNamespace);
     }
   }
+}
+
+function writeSettings(values: Readonly<Record<string, number>>): Problem | undefined {
+  for (const [key, value] of Object.entries(values)) {
+    const file = `/proc/sys/net/${key}`;
+    try {
+      writeFileSync(file, String(value));
+    } catch (error) {
+      return problem(`write(${file})`, (error as NodeJS.ErrnoException).code, 'failed', '').problem;
+    }
+  }
+  return undefined;
 }
 
 function mend(controls: Controls, devices: Devices, wanted: readonly Part[]): Result<number> {
