@@ -290,7 +290,7 @@ class RunningDaemon {
     this.#metrics.apiFailures.inc();
   }
 
-  onForwarding({ applied, problem, clusterIp }: ForwardingReport): void {
+  onForwarding({ applied, problem, clusterIp, direct }: ForwardingReport): void {
     if (problem !== undefined) {
       this.#metrics.applyFailures.inc({ actuator: 'forwarding' });
       this.#log.warn({}, `the nftables rules could not be installed: ${formatProblem(problem)}`);
@@ -299,7 +299,12 @@ class RunningDaemon {
     if (relaying !== undefined && relaying !== this.#plan.world.forwarding.clusterIp) this.#log.warn({}, relaying);
     this.dispatch({
       type: 'forwarding',
-      forwarding: { applied, problem: problem && formatProblem(problem), clusterIp: relaying },
+      forwarding: {
+        applied,
+        problem: problem && formatProblem(problem),
+        clusterIp: relaying,
+        direct: direct && formatProblem(direct),
+      },
     });
   }
 

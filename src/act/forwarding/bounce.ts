@@ -2,6 +2,7 @@ import { isV4 } from '../../../net/ip.ts';
 import type { Vip } from '../../../net/names.ts';
 import type { Table } from '../../../net/table.ts';
 import type { Bounce } from '../../decide/types.ts';
+import { PASSED_ON } from './direct/layout.ts';
 import { FAMILIES, type FamilyText } from './family.ts';
 import { join, type NftText, nft } from './text.ts';
 
@@ -45,7 +46,8 @@ function familyTable({ ip, address }: FamilyText, bounces: readonly (readonly [V
       nft`add rule ${table} ${name} drop`,
     ]),
     nft`add chain ${table} bounce { type filter hook prerouting priority -190; policy accept; }`,
-    nft`add rule ${table} bounce ct state new,invalid tcp flags & (syn | rst) == 0 ${ip} daddr vmap @moved`,
+    // What was passed on once, by the rules of Direct forwarding, is never passed on again.
+    nft`add rule ${table} bounce ${ip} dscp != ${PASSED_ON} ct state new,invalid tcp flags & (syn | rst) == 0 ${ip} daddr vmap @moved`,
     nft`add element ${table} moved { ${join(elements, ', ')} }`,
   ];
 }

@@ -22,3 +22,7 @@ export function familyText(family: IpFamily): FamilyText {
 export function familyTextOf(ip: Ip): FamilyText {
   return familyText(familyOf(ip));
 }
+
+export function familyName({ ip }: FamilyText): IpFamily {
+  return ip === 'ip' ? 'IPv4' : 'IPv6';
+}

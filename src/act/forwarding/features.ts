@@ -7,10 +7,12 @@ import { join, type NftText, nft } from './text.ts';
 /** Never committed with anything in it: each probe makes and deletes it in one transaction. */
 const SCRATCH = nft`inet signpost-probe`;
 
-interface Feature {
+export interface Feature {
   /** For people: what the kernel or nft cannot do. */
   readonly name: string;
   readonly module: string;
+  /** The scratch table that they use; one of all families where absent. */
+  readonly table?: NftText;
   readonly commands: readonly NftText[];
 }
 
@@ -82,13 +84,16 @@ const FEATURES: readonly Feature[] = [
   },
 ];
 
-/** Undefined where the kernel and nft can do all that rules here need; else says in words what they lack. */
-export async function missingFeatures(process: NftProcess): Promise<Problem | undefined> {
+/** Undefined where the kernel and nft can do all that rules need; else says in words what they lack. */
+export async function missingFeatures(
+  process: Pick<NftProcess, 'run'>,
+  features: readonly Feature[] = FEATURES,
+): Promise<Problem | undefined> {
   const { problem: anything } = await process.run(scratch([]));
   if (anything !== undefined) return anything;
   const lacking: Feature[] = [];
-  for (const feature of FEATURES) {
-    const { problem: refused } = await process.run(scratch(feature.commands));
+  for (const feature of features) {
+    const { problem: refused } = await process.run(scratch(feature.commands, feature.table));
     if (refused !== undefined) lacking.push(feature);
   }
   if (lacking.length === 0) return undefined;
@@ -100,8 +105,8 @@ export async function missingFeatures(process: NftProcess): Promise<Problem | un
   ).problem;
 }
 
-function scratch(commands: readonly NftText[]): NftText {
-  return join([nft`add table ${SCRATCH}`, ...commands, nft`delete table ${SCRATCH}`], '; ');
+function scratch(commands: readonly NftText[], table = SCRATCH): NftText {
+  return join([nft`add table ${table}`, ...commands, nft`delete table ${table}`], '; ');
 }
 
 function rule(text: NftText): NftText {

@@ -22,6 +22,8 @@ export interface ForwardingReport {
   readonly problem: Problem | undefined;
   /** Why entries of mode ClusterIP are refused on this node; the others are as they should be. */
   readonly clusterIp: Problem | undefined;
+  /** Why this kernel cannot forward directly; undefined where it can or was not asked to. */
+  readonly direct: Problem | undefined;
 }
 
 export interface ForwardingOptions {
@@ -179,6 +181,7 @@ class Reconciler implements Forwarding {
       applied: this.#table.plan && this.#carried && this.#possible(this.#carried).told,
       problem,
       clusterIp: this.#clusterIp.problem,
+      direct: this.#table.directProblem,
     };
   }
 

@@ -3,6 +3,8 @@ import { ok, type Problem, problem, type Result } from '../../../net/result.ts';
 import { Table } from '../../../net/table.ts';
 import type { Bounce, ForwardingPlan } from '../../decide/types.ts';
 import { bounceTransaction } from './bounce.ts';
+import { DIRECT_FEATURES } from './direct/features.ts';
+import { DirectTables } from './direct/tables.ts';
 import { missingFeatures } from './features.ts';
 import type { StaleFlow } from './flows.ts';
 import { ForeignChanges, type ReadGeneration } from './foreign-changes.ts';
@@ -38,22 +40,35 @@ export class KernelTable implements AsyncDisposable {
   readonly #options: KernelTableOptions;
   readonly #nft: NftProcess;
   readonly #foreign: ForeignChanges;
+  readonly #direct: DirectTables;
   /** Undefined: what the kernel holds is not known. */
   #applied: { readonly state: TableState; readonly plan: ForwardingPlan } | undefined;
   /** In the kernel; undefined: not known. */
   #bounces: Table<Vip, Bounce> | undefined;
   #capable = false;
+  /** Some VIP may have been translated here before now. */
+  #translating = false;
   #nextComparison = 0;
 
   constructor(options: KernelTableOptions) {
     this.#options = options;
     this.#nft = new NftProcess(options.launch);
     this.#foreign = new ForeignChanges(options.readGeneration);
+    this.#direct = new DirectTables({
+      transact: (line) => this.#transact(line),
+      list: (table) => this.#listText(table),
+      missingFeatures: () => missingFeatures(this.#nft, DIRECT_FEATURES),
+    });
   }
 
   /** What the kernel's table carries. */
   get plan(): ForwardingPlan | undefined {
     return this.#applied?.plan;
+  }
+
+  /** Why this kernel cannot forward directly; undefined where it can or was not asked to. */
+  get directProblem(): Problem | undefined {
+    return this.#direct.lacks;
   }
 
   /** Makes the table carry the plan, by the difference to what it has. */
@@ -83,6 +98,7 @@ export class KernelTable implements AsyncDisposable {
       if (this.#options.now() >= this.#nextComparison) await this.#compare(applied.plan);
     }
     await this.#bounce(applied.plan);
+    await this.#steer(applied.plan);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -99,16 +115,20 @@ export class KernelTable implements AsyncDisposable {
     this.#applied = { state, plan };
     this.#options.onStaleFlows(state.takeStaleFlows());
     await this.#bounce(plan);
+    await this.#steer(plan);
+    this.#translating = true;
   }
 
   /** Starts from whatever the kernel has. */
   async #adopt(plan: ForwardingPlan): Promise<Problem | undefined> {
     this.#bounces = undefined;
+    this.#direct.forget();
     const lacking = this.#capable ? undefined : await missingFeatures(this.#nft);
     if (lacking !== undefined) return lacking;
     this.#capable = true;
     const found = await this.#list();
     if (found.problem !== undefined) return found.problem;
+    if (found.ok !== undefined) this.#translating = true;
     // Rules are not compared but written anew: those of another version may be as many.
     const [state, transactions] = TableState.adopt(found.ok && { ...found.ok, rules: new Map() }, plan);
     const failure = await this.#run(transactions);
@@ -118,6 +138,7 @@ export class KernelTable implements AsyncDisposable {
   async #compare(plan: ForwardingPlan): Promise<void> {
     const { now, onDrift } = this.#options;
     const started = now();
+    this.#direct.forget();
     const found = await this.#list();
     if (found.problem !== undefined) {
       this.#lose(found.problem);
@@ -138,6 +159,12 @@ export class KernelTable implements AsyncDisposable {
     if (failure !== undefined) this.#options.onProblem(failure);
   }
 
+  /** Where it fails the table here carries all traffic; it is told, and repeated at the next look. */
+  async #steer(plan: ForwardingPlan): Promise<void> {
+    const failure = await this.#direct.apply(plan, this.#translating);
+    if (failure !== undefined && failure !== this.#direct.lacks) this.#options.onProblem(failure);
+  }
+
   async #run(transactions: Iterable<Transaction>): Promise<Problem | undefined> {
     for (const transaction of transactions) {
       const { problem: failure } = await this.#transact(transaction.line());
@@ -155,8 +182,15 @@ export class KernelTable implements AsyncDisposable {
   /** By a process of its own: the memory that a long listing takes is given back. */
   async #list(): Promise<Result<ListedTable | undefined>> {
     this.#foreign.forget();
-    const listing = await runProgram(this.#options.launch, 'nft', ['-s', 'list', 'table', 'inet', 'signpost']);
-    if (listing.problem === undefined) return ok(parseListing(listing.ok));
+    const listing = await this.#listText(TABLE);
+    return listing.problem === undefined
+      ? ok(listing.ok === undefined ? undefined : parseListing(listing.ok))
+      : listing;
+  }
+
+  async #listText(table: NftText): Promise<Result<string | undefined>> {
+    const listing = await runProgram(this.#options.launch, 'nft', ['-s', 'list', 'table', ...table.split(' ')]);
+    if (listing.problem === undefined) return listing;
     return /No such file or directory/.test(listing.problem.message) ? ok(undefined) : listing;
   }
 }

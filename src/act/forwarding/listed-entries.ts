@@ -4,7 +4,7 @@ import { Table } from '../../../net/table.ts';
 import type { ForwardingEndpoint, ForwardingKey, Port } from '../../decide/types.ts';
 import type { ListedTable } from './listing.ts';
 import { ANNOUNCING } from './skeleton.ts';
-import type { Slots } from './slots.ts';
+import type { EntrySlots, Slots } from './slots.ts';
 import type { Element } from './table.ts';
 
 /** The elements of a listed table, told apart by what they are about. */
@@ -32,7 +32,8 @@ export function sortElements({ elements }: Pick<ListedTable, 'elements'>): Liste
   return { vips: Table.from(vips), announcing, entries };
 }
 
-const ENTRY_SET = /^(?:service|relayed|restricted|allow|keep-(?<protocol>tcp|udp|sctp)|slot|bucket)[46](?:-\d+)?$/;
+const ENTRY_SET =
+  /^(?:service|relayed|restricted|allow|keep-(?<protocol>tcp|udp|sctp)|own|(?:own-)?slot|(?:own-)?bucket)[46](?:-\d+)?$/;
 
 /** Which entry an element belongs to: its key begins with VIP . protocol . port, or the set is of one protocol. */
 function ownerOf({ set, key }: Element): ForwardingKey {
@@ -43,10 +44,14 @@ function ownerOf({ set, key }: Element): ForwardingKey {
 }
 
 /** The slots that an entry's endpoints have in the kernel; their weights are not told there. */
-export function listedSlots(elements: readonly Element[]): Slots {
+export function listedSlots(elements: readonly Element[]): EntrySlots {
+  return { slots: slotsIn(/^slot[46]-(\d+)$/, elements), own: slotsIn(/^own-slot[46]-(\d+)$/, elements) };
+}
+
+function slotsIn(maps: RegExp, elements: readonly Element[]): Slots {
   const slots: (ForwardingEndpoint | undefined)[] = [];
   for (const { set, data } of elements) {
-    const slot = /^slot[46]-(\d+)$/.exec(set)?.[1];
+    const slot = maps.exec(set)?.[1];
     const [address, port] = data?.split(' . ') ?? [];
     if (slot !== undefined) slots[Number(slot)] = { address: address as Ip, port: Number(port) as Port, weight: 1 };
   }

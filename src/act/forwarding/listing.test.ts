@@ -77,6 +77,6 @@ test('a listing is read back as what was written', () => {
     ['192.0.2.1|TCP|80', 3],
     ['192.0.2.2|UDP|53', 3],
   ]);
-  const slots = listedSlots(entries.get('192.0.2.1|TCP|80' as never) ?? []);
+  const { slots } = listedSlots(entries.get('192.0.2.1|TCP|80' as never) ?? []);
   expect(slots.map((endpoint) => endpoint?.address)).toEqual(['10.0.0.1', undefined, '10.0.0.3']);
 });

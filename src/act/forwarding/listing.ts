@@ -9,7 +9,7 @@ export interface ListedTable extends Presence {
 }
 
 /** An indented block of a table: kind, name and what is between the braces. */
-const OBJECT = /^\t(set|map|chain) ([\w-]+) \{\n(.*?)^\t\}$/gms;
+const OBJECT = /^\t(set|map|chain) ([\w.-]+) \{\n(.*?)^\t\}$/gms;
 const DYNAMIC = /^\t\tflags .*\bdynamic\b/m;
 const ELEMENTS = /^\t\telements = \{(.*?)\}/ms;
 const RULE = /^\t\t(?!type \S+ hook )\S/;

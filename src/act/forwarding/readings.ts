@@ -13,7 +13,13 @@ export interface ForwardingCounters {
   readonly refused: Counts;
 }
 
-const COUNTED = { connections: ['map', 'service'], refused: ['set', 'refused'] } as const;
+const COUNTED = {
+  connections: [
+    ['map', 'service'],
+    ['map', 'own'],
+  ],
+  refused: [['set', 'refused']],
+} as const;
 
 /** Reads the kernel's counters; tens of milliseconds in another process at 10,000 entries. */
 export async function readCounters(launch: Launcher = launchDirectly): Promise<Result<ForwardingCounters>> {
@@ -24,14 +30,15 @@ export async function readCounters(launch: Launcher = launchDirectly): Promise<R
   return ok({ connections: connections.ok, refused: refused.ok });
 }
 
-async function readSets(launch: Launcher, [kind, name]: readonly [string, string]): Promise<Result<Counts>> {
+async function readSets(launch: Launcher, sets: readonly (readonly [string, string])[]): Promise<Result<Counts>> {
   const counts = new Map<ForwardingKey, number>();
-  for (const digit of [4, 6]) {
-    const listing = await runProgram(launch, 'nft', ['list', kind, 'inet', 'signpost', `${name}${digit}`]);
+  for (const [kind, name] of sets.flatMap(([of, base]) => [4, 6].map((digit) => [of, `${base}${digit}`] as const))) {
+    const listing = await runProgram(launch, 'nft', ['list', kind, 'inet', 'signpost', name]);
     if (listing.problem !== undefined) return listing;
     for (const match of listing.ok.matchAll(COUNTED_ELEMENT)) {
       const [, vip, protocol, port, packets] = match as unknown as [string, string, string, string, string];
-      counts.set(`${vip}|${protocol.toUpperCase()}|${port}` as ForwardingKey, Number(packets));
+      const key = `${vip}|${protocol.toUpperCase()}|${port}` as ForwardingKey;
+      counts.set(key, (counts.get(key) ?? 0) + Number(packets));
     }
   }
   return ok(counts);

@@ -21,37 +21,51 @@ export interface Selector {
 // Without a seed of ours the kernel draws one at each load, and every node would choose another endpoint.
 const HASH_SEED = nft`0x7369676e`;
 
-export function selectorOf(family: FamilyText, affinity: Affinity, slots: Slots): Selector {
+/** Two sets of endpoints that entries have, each with maps and chains of its own. */
+export interface Bank {
+  /** Begins the names of its slots' maps and of its chains. */
+  readonly prefix: NftText;
+  /** The maps of entries, without their family. */
+  readonly services: NftText;
+}
+
+/** Endpoints wherever they are. */
+export const EVERYWHERE: Bank = { prefix: nft``, services: nft`service` };
+/** Endpoints on this node, for what members send here. */
+export const HERE: Bank = { prefix: nft`own-`, services: nft`own` };
+
+export function selectorOf(bank: Bank, family: FamilyText, affinity: Affinity, slots: Slots): Selector {
   const weights = slots.map((endpoint) => endpoint?.weight ?? 0);
   switch (affinity.type) {
     case 'None':
-      return randomSelector(family, weights);
+      return randomSelector(bank, family, weights);
     case 'ClientIP':
-      return clientSelector(family, weights, affinity.timeoutSeconds);
+      return clientSelector(bank, family, weights, affinity.timeoutSeconds);
     case 'Hash':
-      return hashSelector(family);
+      return hashSelector(bank, family);
   }
 }
 
-export function slotMap({ digit }: FamilyText, slot: number): NftText {
-  return nft`slot${digit}-${slot}`;
+export function slotMap({ prefix }: Bank, { digit }: FamilyText, slot: number): NftText {
+  return nft`${prefix}slot${digit}-${slot}`;
 }
 
-export function bucketMap({ digit }: FamilyText, bucket: number): NftText {
-  return nft`bucket${digit}-${bucket}`;
+export function bucketMap({ prefix }: Bank, { digit }: FamilyText, bucket: number): NftText {
+  return nft`${prefix}bucket${digit}-${bucket}`;
 }
 
-function randomSelector(family: FamilyText, weights: readonly number[]): Selector {
-  const chain = nft`random${family.digit}-${shape(weights)}`;
-  const endpoint = (slot: number) => nft`endpoint${family.digit}-${slot}`;
+function randomSelector(bank: Bank, family: FamilyText, weights: readonly number[]): Selector {
+  const { prefix } = bank;
+  const chain = nft`${prefix}random${family.digit}-${shape(weights)}`;
+  const endpoint = (slot: number) => nft`${prefix}endpoint${family.digit}-${slot}`;
   const objects = () => [
-    ...weights.flatMap((_, slot) => translateBy(family, slotMap(family, slot), endpoint(slot))),
+    ...weights.flatMap((_, slot) => translateBy(family, slotMap(bank, family, slot), endpoint(slot))),
     chainObject(chain, spread(weights, endpoint)),
   ];
   return { chain, objects };
 }
 
-function clientSelector(family: FamilyText, weights: readonly number[], timeoutSeconds: number): Selector {
+function clientSelector(bank: Bank, family: FamilyText, weights: readonly number[], timeoutSeconds: number): Selector {
   const { digit, ip, address } = family;
   const chain = nft`client${digit}-${timeoutSeconds}-${shape(weights)}`;
   const endpoint = (slot: number) => nft`endpoint${digit}-${slot}-${timeoutSeconds}`;
@@ -59,11 +73,11 @@ function clientSelector(family: FamilyText, weights: readonly number[], timeoutS
   const memoryType = nft`type ${address} . ${address} . inet_proto . inet_service`;
   const client = nft`${ip} saddr . ${packetKey(family)}`;
   const slotObjects = (slot: number): TableObject[] => [
-    mapObject(family, slotMap(family, slot)),
+    mapObject(family, slotMap(bank, family, slot)),
     { kind: 'set', name: memory(slot), spec: nft`${memoryType}; size 262144; flags dynamic,timeout; timeout 3h` },
     chainObject(endpoint(slot), [
       nft`update @${memory(slot)} { ${client} timeout ${timeoutSeconds}s }`,
-      translation(family, slotMap(family, slot)),
+      translation(family, slotMap(bank, family, slot)),
       // Only reached at a hole: the endpoint has gone, and its client must not come back to who takes the slot next.
       nft`delete @${memory(slot)} { ${client} }`,
     ]),
@@ -76,15 +90,15 @@ function clientSelector(family: FamilyText, weights: readonly number[], timeoutS
   return { chain, objects };
 }
 
-function hashSelector(family: FamilyText): Selector {
+function hashSelector(bank: Bank, family: FamilyText): Selector {
   const { digit, ip } = family;
-  const chain = nft`hash${digit}`;
+  const chain = nft`${bank.prefix}hash${digit}`;
   const objects = () => {
     const buckets = Array.from({ length: HASH_BUCKETS }, (_, bucket) => bucket);
-    const chainOf = (bucket: number) => nft`bucket-chain${digit}-${bucket}`;
+    const chainOf = (bucket: number) => nft`${bank.prefix}bucket-chain${digit}-${bucket}`;
     const jumps = buckets.map((bucket) => nft`${bucket} : jump ${chainOf(bucket)}`);
     return [
-      ...buckets.flatMap((bucket) => translateBy(family, bucketMap(family, bucket), chainOf(bucket))),
+      ...buckets.flatMap((bucket) => translateBy(family, bucketMap(bank, family, bucket), chainOf(bucket))),
       chainObject(chain, [nft`jhash ${ip} saddr mod ${HASH_BUCKETS} seed ${HASH_SEED} vmap { ${join(jumps, ', ')} }`]),
     ];
   };

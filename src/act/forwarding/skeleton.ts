@@ -35,6 +35,8 @@ function familySets(family: FamilyText): SetObject[] {
     { kind: 'map', name: nft`service${digit}`, spec: nft`type ${key} : verdict; counter` },
     // Entries that the private namespace carries. Each lookup is a new connection.
     set(nft`relayed${digit}`, nft`type ${key}; counter`),
+    // The same for what enters by an announcing interface, where Direct forwarding has chosen this node.
+    { kind: 'map', name: nft`own${digit}`, spec: nft`type ${key} : verdict; counter` },
     // What the guard refused, by destination. Bounded, so that a port scan cannot fill the memory.
     set(nft`refused${digit}`, nft`type ${key}; size 4096; flags dynamic,timeout; timeout 1h; counter`),
   ];
@@ -82,6 +84,7 @@ function familyChains(family: FamilyText): ChainObject[] {
 }
 
 const RESTRICT = FAMILIES.map((f) => nft`ct state new ${packetKey(f)} @restricted${f.digit} jump admit${f.digit}`);
+const OWN = FAMILIES.map((family) => nft`iifname @${ANNOUNCING} ${packetKey(family)} vmap @own${family.digit}`);
 const DISPATCH = FAMILIES.map(({ ip, digit }) => nft`${ip} daddr @vips${digit} jump dispatch${digit}`);
 // Whatever still has a VIP as its destination was not translated and must not be forwarded: it could loop.
 const GUARD = FAMILIES.map(({ ip, digit }) => nft`${ip} daddr @vips${digit} goto refuse${digit}`);
@@ -103,7 +106,7 @@ const MASQUERADE_RELAYED = INSIDE.map(
 const BASE_CHAINS: readonly ChainObject[] = [
   base(nft`source-prerouting`, nft`type filter hook prerouting priority -120`, RESTRICT),
   base(nft`source-output`, nft`type filter hook output priority -120`, RESTRICT),
-  base(nft`nat-prerouting`, nft`type nat hook prerouting priority -110`, DISPATCH),
+  base(nft`nat-prerouting`, nft`type nat hook prerouting priority -110`, [...OWN, ...DISPATCH]),
   base(nft`nat-output`, nft`type nat hook output priority -110`, DISPATCH),
   base(nft`guard-prerouting`, nft`type filter hook prerouting priority -95`, [...RELAY_ARRIVING, ...GUARD]),
   // Untracked is what the bounce sends on.

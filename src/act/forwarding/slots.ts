@@ -3,12 +3,20 @@ import type { ForwardingEndpoint, ForwardingEntry } from '../../decide/types.ts'
 /** Position i of an entry's endpoints; undefined: a hole, whose clients go to the others. */
 export type Slots = readonly (ForwardingEndpoint | undefined)[];
 
+/** Of an entry: those of all its endpoints, and of those that Direct forwarding uses on this node. */
+export interface EntrySlots {
+  readonly slots: Slots;
+  readonly own: Slots;
+}
+
+export const NO_SLOTS: EntrySlots = { slots: [], own: [] };
+
 /**
  * Gives the endpoints that take new connections their positions, so that few of those that stay change theirs.
  * Without affinity there are no holes and heavier endpoints come first: entries with the same weights then share a
  * chain. With client affinity an endpoint keeps its position for life, because clients are remembered by position.
  */
-export function assignSlots(entry: ForwardingEntry, previous: Slots): Slots {
+export function assignSlots(entry: Pick<ForwardingEntry, 'endpoints' | 'affinity'>, previous: Slots): Slots {
   const active = normaliseWeights(entry.endpoints);
   return entry.affinity.type === 'ClientIP' ? fillHoles(active, previous) : byWeight(active, previous);
 }

@@ -112,8 +112,7 @@ export class TableState {
     }
     this.#editContents(plan, transaction);
     for (const placed of gone) {
-      const { selector } = renderEntry(placed);
-      if (selector) this.#objects.release(selector);
+      for (const selector of renderEntry(placed).selectors) this.#objects.release(selector);
     }
     this.#objects.removeUnused(transaction);
     this.#objects.removeLeftovers(transaction);
@@ -121,16 +120,16 @@ export class TableState {
   }
 
   #editEntry({ key, before, placedBefore, after }: Edit, transaction: Transaction): void {
-    const slotsBefore = placedBefore?.slots ?? listedSlots(before);
+    const slotsBefore = placedBefore ?? listedSlots(before);
     const placed = after && placeEntry(after, slotsBefore);
     const rendered = placed ? renderEntry(placed) : undefined;
-    if (rendered?.selector) this.#objects.acquire(rendered.selector, transaction);
+    for (const selector of rendered?.selectors ?? []) this.#objects.acquire(selector, transaction);
     transaction.edit(before, rendered?.elements ?? []);
     if (placed) this.#placed.set(key, placed);
     else this.#placed.delete(key);
     // A change of mode is for new connections: this table never had the endpoints of the other mode's flows.
     if (placedBefore?.entry.relayed || after?.relayed) return;
-    this.#stale.push(...staleFlows(key, placedBefore?.entry.endpoints ?? slotsBefore, after?.endpoints ?? []));
+    this.#stale.push(...staleFlows(key, placedBefore?.entry.endpoints ?? slotsBefore.slots, after?.endpoints ?? []));
   }
 
   /** Last, so that a VIP is not refused before its entries are there. */

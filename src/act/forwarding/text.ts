@@ -1,13 +1,14 @@
 import type { Brand } from '../../../net/brand.ts';
 import type { Ip } from '../../../net/ip.ts';
-import type { InterfaceName } from '../../../net/names.ts';
+import type { Mac } from '../../../net/mac.ts';
+import type { InterfaceName, NodeName } from '../../../net/names.ts';
 import type { Prefix } from '../../../net/prefix.ts';
 import type { Port } from '../../decide/types.ts';
 
 /** Text of the nft language. Made only here, from literals of this program and from parsed values. */
 export type NftText = Brand<string, 'NftText'>;
 
-type Safe = NftText | Ip | Prefix | InterfaceName | Port | number;
+type Safe = NftText | Ip | Prefix | Mac | InterfaceName | NodeName | Port | number;
 
 /** A template whose values can only be ruleset text, parsed values and whole numbers: no string gets in unparsed. */
 export function nft(parts: TemplateStringsArray, ...values: readonly Safe[]): NftText {
