@@ -248,18 +248,16 @@ function planForwarding(world: World, previous: Plan, vips: Plan['vips'], { surr
   }
   const before = previous.forwarding;
   const edited = before.entries.with(entries);
-  const anyDirect = edited === before.entries ? before.direct !== undefined : hasDirect(edited);
-  const direct = anyDirect ? surroundings : undefined;
   const interfaces =
-    vips === previous.vips && direct === before.direct
+    vips === previous.vips && surroundings === before.direct && edited === before.entries
       ? before.announcingInterfaces
-      : announcingInterfaces(before.announcingInterfaces, vips, direct);
+      : announcingInterfaces(before.announcingInterfaces, vips, hasDirect(edited) ? surroundings.interfaces : []);
   const forwarding: ForwardingPlan = {
     vips: before.vips.with(Array.from(dirty, ([vip, { after }]) => [vip, after && true] as const)),
     entries: edited,
     announcingInterfaces: interfaces,
     bounces: planBounces(world, previous),
-    ...(direct && { direct }),
+    direct: surroundings,
   };
   const lingering = previous.lingering.with(
     Array.from(dirty, ([vip, { after }]) => [vip, vips.has(vip) ? undefined : after] as const),
@@ -297,9 +295,9 @@ function planBounces(world: World, previous: Plan): Table<Vip, Bounce> {
 function announcingInterfaces(
   before: ForwardingPlan['announcingInterfaces'],
   vips: Plan['vips'],
-  direct: ForwardingPlan['direct'],
+  direct: DirectContext['surroundings']['interfaces'],
 ): ForwardingPlan['announcingInterfaces'] {
-  const names = new Set<InterfaceName>(direct?.interfaces.map(({ name }) => name));
+  const names = new Set<InterfaceName>(direct.map(({ name }) => name));
   for (const { l2 } of vips.values()) if (l2?.interface.name !== undefined) names.add(l2.interface.name);
   const sorted = [...names].sort();
   return sorted.length === before.length && sorted.every((name, i) => name === before[i]) ? before : sorted;

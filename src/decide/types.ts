@@ -21,7 +21,7 @@ export interface ForwardingPlan {
   readonly announcingInterfaces: readonly InterfaceName[];
   /** VIPs that moved here lately, for the drain time: open TCP connections go on at the previous holder. */
   readonly bounces?: Table<Vip, Bounce>;
-  /** What entries with `direct` need; absent where there are none. */
+  /** What entries with `direct` need. */
   readonly direct?: DirectSurroundings;
 }
 

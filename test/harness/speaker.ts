@@ -99,7 +99,7 @@ export class Speaker {
 
 function sourceFlags(source: ManifestSource | ClusterSource): string[] {
   if ('kubeconfig' in source) return ['--kubeconfig', source.kubeconfig];
-  const peers = source.peers.map((peer) => `${peer.name}=${peer.v4}`).join(',');
+  const peers = source.peers.flatMap(({ name, v4, v6 }) => [`${name}=${v4}`, `${name}=${v6}`]).join();
   return ['--manifests', source.manifests.path, '--peers', peers, '--key-file', source.keyFile];
 }
 

@@ -99,6 +99,7 @@ export class KernelTable implements AsyncDisposable {
     }
     await this.#bounce(applied.plan);
     await this.#steer(applied.plan);
+    this.#tellProblem(await this.#direct.settle());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -161,7 +162,10 @@ export class KernelTable implements AsyncDisposable {
 
   /** Where it fails the table here carries all traffic; it is told, and repeated at the next look. */
   async #steer(plan: ForwardingPlan): Promise<void> {
-    const failure = await this.#direct.apply(plan, this.#translating);
+    this.#tellProblem(await this.#direct.apply(plan, this.#translating));
+  }
+
+  #tellProblem(failure: Problem | undefined): void {
     if (failure !== undefined && failure !== this.#direct.lacks) this.#options.onProblem(failure);
   }
 

@@ -24,13 +24,19 @@ export function directContext(
   before: DirectContext | undefined,
 ): DirectContext {
   const ordered = [...segments.values()].sort(bySize);
-  const interfaces = ordered.map((segment) => ({ name: segment.interface, members: membersOn(segment, world) }));
-  const found = { self: world.self, interfaces, nodes: nodesOn(ordered, world) };
-  const same = before !== undefined && text(before.surroundings) === text(found);
-  const surroundings = same ? before.surroundings : found;
+  const known = before?.surroundings;
+  const nodes = sameOr(known?.nodes, nodesOn(ordered, world), (some) => JSON.stringify([...some]));
+  const interfaces = sameOr(
+    known?.interfaces,
+    ordered.map((segment) => interfaceOf(segment, world)),
+    JSON.stringify,
+  );
+  const same = known !== undefined && nodes === known.nodes && interfaces === known.interfaces;
+  const surroundings = same ? known : { self: world.self, interfaces, nodes };
   const gone = goneNodes(world, ordered);
   const lacks = world.forwarding.direct;
-  return same && before.lacks === lacks && sameSet(before.gone, gone) ? before : { lacks, surroundings, gone };
+  if (before !== undefined && same && before.lacks === lacks && sameSet(before.gone, gone)) return before;
+  return { lacks, surroundings, gone };
 }
 
 /** Addresses of other members on the segments, whose hardware addresses are to be followed. */
@@ -52,6 +58,10 @@ function bySize(a: Segment, b: Segment): number {
 
 function addressesOn({ networks }: Segment, node: NodeName, world: World): Ip[] {
   return addressesOf(world, node).filter((ip) => networks.some(({ prefix }) => prefixContains(prefix, ip)));
+}
+
+function interfaceOf(segment: Segment, world: World): DirectSurroundings['interfaces'][number] {
+  return { name: segment.interface, members: membersOn(segment, world) };
 }
 
 function membersOn(segment: Segment, world: World): DirectMember[] {
@@ -87,8 +97,9 @@ function goneNodes(world: World, segments: readonly Segment[]): Set<NodeName> {
   return new Set([...alive].filter(([, living]) => !living).map(([node]) => node));
 }
 
-function text({ interfaces, nodes }: DirectSurroundings): string {
-  return JSON.stringify([interfaces, [...nodes]]);
+/** The value before, where it reads the same. */
+function sameOr<T>(before: T | undefined, now: T, text: (value: T) => string): T {
+  return before !== undefined && text(before) === text(now) ? before : now;
 }
 
 function sameSet<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): boolean {

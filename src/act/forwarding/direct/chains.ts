@@ -30,7 +30,7 @@ export class Chains {
 
   /**
    * @param steered this node sends packets to the slots' nodes; else it only passes on segments of connections that
-   * began when it did
+   * it does not know: they began when it did, or a member steers already
    */
   of(lineage: Lineage, family: FamilyText, byClient: boolean, steered: boolean): EntryChains {
     const made = this.#made.get(lineage) ?? new Map<string, EntryChains>();
@@ -75,7 +75,10 @@ export class Chains {
     const passTo = (node: NodeName) => this.passTo(node, family);
     const slot = slotExpression(family, byClient);
     const foreign = this.#verdicts(owners, used, passTo);
-    const inherited = earlier.map((before, i) => (owners[i] === self && steered ? before : undefined));
+    const inherited = earlier.map((before, i) => {
+      if (owners[i] !== self) return undefined;
+      return steered ? before : SENDER;
+    });
     const rules: NftText[] = [];
     if (foreign !== undefined) {
       rules.push(steered ? nft`${slot} vmap ${foreign}` : nft`${UNKNOWN_SEGMENT} ${slot} vmap ${foreign}`);

@@ -18,6 +18,8 @@ export interface Lineage {
 export type Beginning =
   /** This node had translated to any endpoint: connections live at whoever was the leader. */
   | 'endpoints'
+  /** There were no connections. */
+  | 'nothing'
   /** Nothing is known: connections live at those who would have the slots without this node. */
   | 'unknown';
 
@@ -37,11 +39,18 @@ export class Lineages {
 
   begin(shares: readonly NodeShare[], beginning: Beginning): Lineage {
     const owners = this.#ownersOf(shares);
-    const earlier: readonly Earlier[] =
-      beginning === 'endpoints'
-        ? owners.map(() => SENDER)
-        : this.#ownersOf(shares.filter(({ node }) => node !== this.#self));
-    return this.intern({ owners, earlier });
+    return this.intern({ owners, earlier: this.#before(owners, shares, beginning) });
+  }
+
+  #before(owners: readonly NodeName[], shares: readonly NodeShare[], beginning: Beginning): readonly Earlier[] {
+    switch (beginning) {
+      case 'endpoints':
+        return owners.map(() => SENDER);
+      case 'nothing':
+        return owners.map(() => undefined);
+      case 'unknown':
+        return this.#ownersOf(shares.filter(({ node }) => node !== this.#self));
+    }
   }
 
   /** A slot that changes its node remembers the one before. */

@@ -20,7 +20,7 @@ export interface ListedTables {
 /** What is known of the past of an entry. */
 export interface Past {
   readonly lineage: Lineage;
-  /** Its packets were sent to their nodes; else only those of connections that began so. */
+  /** Its packets went to their nodes; else only segments of connections that are not known here. */
   readonly steered: boolean;
 }
 
@@ -43,6 +43,9 @@ export class DirectState {
   #surroundings: DirectSurroundings;
   #chains: Chains;
   #ambient: readonly Use[] = [];
+  /** Entries that are not steered yet: since the last `settle`, and since before it. */
+  #waiting: ReadonlySet<ForwardingKey> = new Set();
+  #ready: ReadonlySet<ForwardingKey> = new Set();
 
   private constructor(listed: ListedTables, surroundings: DirectSurroundings) {
     this.#steering = new Part(STEERING, STEERING_SKELETON, listed.steering);
@@ -82,7 +85,7 @@ export class DirectState {
     if (nodesChanged) for (const key of this.#placed.keys()) dirty.set(key, to.entries.get(key));
     for (const [key, entry] of dirty) {
       const before = this.#placed.get(key);
-      this.#place(key, entry, before, 'endpoints');
+      this.#place(key, entry, before, from.entries.has(key) ? 'endpoints' : 'nothing');
       replaceUses(before?.uses ?? [], this.#placed.get(key)?.uses ?? []);
     }
     if (ambientChanged) {
@@ -91,6 +94,26 @@ export class DirectState {
       replaceUses(before, this.#ambient);
     }
     return this.#finish();
+  }
+
+  /**
+   * Steers the entries that have waited from one call to the next. Connections may be open that live at the leader:
+   * each node must know how to send their segments back before the leader sends them away.
+   */
+  settle({ entries }: ForwardingPlan): NftText {
+    for (const key of this.#ready) {
+      const before = this.#placed.get(key);
+      if (before === undefined) continue;
+      this.#place(key, entries.get(key), before, 'nothing', true);
+      replaceUses(before.uses, this.#placed.get(key)?.uses ?? []);
+    }
+    this.#ready = this.#waiting;
+    this.#waiting = new Set();
+    return this.#finish();
+  }
+
+  get settled(): boolean {
+    return this.#waiting.size + this.#ready.size === 0;
   }
 
   /** Nothing is steered and no connection is owed anything: the tables can go. */
@@ -114,13 +137,21 @@ export class DirectState {
   }
 
   /** An entry that is no longer forwarded directly goes on to pass on segments of connections that began as such. */
-  #place(key: ForwardingKey, entry: ForwardingEntry | undefined, past: Past | undefined, beginning: Beginning): void {
+  #place(
+    key: ForwardingKey,
+    entry: ForwardingEntry | undefined,
+    past: Past | undefined,
+    beginning: Beginning,
+    now = false,
+  ): void {
     const lineage = entry && this.#lineageOf(entry, past, beginning);
     if (entry === undefined || lineage === undefined) {
       this.#placed.delete(key);
       return;
     }
-    const steered = entry.direct !== undefined;
+    const free = now || (past?.steered ?? beginning !== 'endpoints');
+    const steered = entry.direct !== undefined && free;
+    if (entry.direct !== undefined && !free) this.#waiting = new Set(this.#waiting).add(key);
     const family = familyTextOf(entry.vip);
     const { steer, pass } = this.#chains.of(lineage, family, entry.affinity.type !== 'None', steered);
     const packet = nft`${entry.vip} . ${PROTOCOL[entry.protocol]} . ${entry.port}`;

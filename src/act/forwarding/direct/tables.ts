@@ -55,6 +55,16 @@ export class DirectTables {
     return failure;
   }
 
+  /** To be called now and then, a time apart in which all nodes have learnt of a change of mode. */
+  async settle(): Promise<Problem | undefined> {
+    const applied = this.#applied;
+    if (applied?.state === undefined || applied.state.settled) return undefined;
+    this.#applied = undefined;
+    const failure = await this.#run(applied.state.settle(applied.plan));
+    if (failure === undefined) this.#keep(applied.state, applied.plan);
+    return failure;
+  }
+
   async #begin(plan: ForwardingPlan, before: ForwardingPlan): Promise<Problem | undefined> {
     if (!anyDirect(plan, before)) {
       this.#applied = { state: undefined, plan };

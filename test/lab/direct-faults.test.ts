@@ -1,0 +1,146 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { askHttp } from '../harness/clients.ts';
+import { eventually } from '../harness/eventually.ts';
+import { leaderOf, programmed, type Speaker } from '../harness/speaker.ts';
+import { VIP, VIP6 } from './daemon-fixture.ts';
+import { Connections, type DirectLab, directLab } from './direct-fixture.ts';
+
+/** Both families, a line every 50 ms each way over every one. */
+const OPEN = 200;
+
+let lab: DirectLab;
+
+beforeAll(async () => {
+  lab = await directLab({ nodes: 4 });
+  await Promise.all(lab.speakers.map((speaker) => programmed(speaker)));
+});
+afterAll(() => lab[Symbol.asyncDispose]());
+
+const podOf = (speaker: Speaker) => speaker.node.pods[0]?.name ?? '';
+
+/** Runs a change under open connections; what failed, by pod. */
+async function underConnections(change: () => Promise<void>) {
+  const connections = await Connections.open(lab, OPEN);
+  expect(connections.backends.size).toBeGreaterThan(1);
+  await change();
+  // Every connection is used several times after the change.
+  await sleep(600);
+  const { failed, why, exchanges } = await connections.finish();
+  expect(exchanges).toBeGreaterThan(OPEN * 5);
+  return { failed, why };
+}
+
+async function settled(): Promise<void> {
+  await Promise.all(lab.speakers.map((speaker) => programmed(speaker)));
+  for (const vip of [VIP, VIP6]) await leaderOf(lab.speakers, vip);
+}
+
+describe('no connection is reset whose endpoint lives', () => {
+  test('when the leader is lost without warning', async () => {
+    const leader = await leaderOf(lab.speakers, VIP);
+    const others = lab.speakers.filter((speaker) => speaker !== leader);
+    const { failed, why } = await underConnections(async () => {
+      await lab.lan.unplug(leader.node.namespace);
+      for (const vip of [VIP, VIP6]) {
+        await eventually(
+          'another leader',
+          () => leaderOf(others, vip),
+          (next) => next !== leader,
+        );
+      }
+    });
+    expect(
+      failed.filter((pod) => pod !== podOf(leader)),
+      why.join('\n'),
+    ).toEqual([]);
+    // The address of the other family may have another leader, but the node's own endpoint is gone for both.
+    expect(failed.length).toBeGreaterThan(0);
+    await lab.lan.plug(leader.node.namespace);
+    await eventually(
+      'the node is back',
+      () => leader.status(),
+      ({ leases }) => leases.every(({ held }) => held),
+      { within: 10_000 },
+    );
+    await settled();
+  });
+
+  test('when the leader hands over', async () => {
+    const leader = await leaderOf(lab.speakers, VIP);
+    const { why } = await underConnections(async () => {
+      await leader.command('drain');
+      await eventually(
+        'another leader',
+        () => leaderOf(lab.speakers, VIP),
+        (next) => next !== leader,
+      );
+    });
+    expect(why).toEqual([]);
+    await leader.command('undrain');
+  });
+
+  test('when all speakers are restarted one after the other', async () => {
+    const { why } = await underConnections(async () => {
+      for (const speaker of lab.speakers) {
+        await speaker.stop('SIGTERM');
+        speaker.restart();
+        await programmed(speaker);
+      }
+    });
+    expect(why).toEqual([]);
+    await settled();
+  });
+
+  test('when a speaker is killed and comes back', async () => {
+    const leader = await leaderOf(lab.speakers, VIP);
+    const { why } = await underConnections(async () => {
+      await leader.stop('SIGKILL');
+      await sleep(1_000);
+      leader.restart();
+      await programmed(leader);
+    });
+    expect(why).toEqual([]);
+    await settled();
+  });
+
+  test('when an endpoint goes (drained) and comes back', async () => {
+    const [gone, ...rest] = lab.pods;
+    const { why } = await underConnections(async () => {
+      await lab.serve(rest);
+      await sleep(500);
+      await lab.serve(lab.pods);
+    });
+    expect(gone).toBeDefined();
+    expect(why).toEqual([]);
+  });
+
+  test('when the nodes of the endpoints change one after the other', async () => {
+    const { why } = await underConnections(async () => {
+      for (let i = 0; i < lab.pods.length; i++) {
+        await lab.serve(lab.pods.filter((_, k) => k !== i));
+        await sleep(200);
+      }
+      await lab.serve(lab.pods);
+      await sleep(200);
+    });
+    expect(why).toEqual([]);
+  });
+
+  test('when the mode changes to Endpoints and back', async () => {
+    const { why } = await underConnections(async () => {
+      await lab.forwardBy('Endpoints');
+      await sleep(500);
+    });
+    expect(why).toEqual([]);
+    const back = await underConnections(async () => {
+      await lab.forwardBy('Direct');
+      await eventually(
+        'pods see the client again',
+        () => Promise.all(Array.from({ length: 20 }, () => askHttp(lab.client.namespace, VIP, 80))),
+        (answers) => answers.every(({ client }) => client === lab.client.v4),
+      );
+    });
+    expect(back.why).toEqual([]);
+  });
+});
