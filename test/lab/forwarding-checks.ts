@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ForwardingEntry } from '../../src/decide/types.ts';
-import { httpBackend, udpBackend } from '../harness/backends.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { askHttp, askUdp, fetchFrom } from '../harness/clients.ts';
-import { Lab } from '../harness/lab.ts';
 import type { Namespace } from '../harness/namespace.ts';
-import { type Dual, type Node, type NodeLan, nodeLan, type Pod } from '../harness/nodes.ts';
-import type { ProxiedService } from '../harness/service-proxy.ts';
-import { applied, entry, forwardingOf, plan, pointAt } from './forwarding-fixture.ts';
+import type { Node, NodeLan, Pod } from '../harness/nodes.ts';
+import { FAMILIES, type Mode, PORT, type Stage, VIPS } from './forwarding-stage.ts';
 
 const SEND_SCTP = `
 import socket, sys
@@ -51,38 +47,8 @@ function crc32c(bytes: Uint8Array): number {
   return (crc ^ 0xffffffff) >>> 0;
 }
 
-/** The VIP `x` of a family: each test has ports of its own on it. */
-const VIPS = {
-  v4: { a: '192.168.50.100', b: '192.168.50.101', bare: '192.168.50.102' },
-  v6: { a: 'fd50::100', b: 'fd50::101', bare: 'fd50::102' },
-} as const;
-const FAMILIES = ['v4', 'v6'] as const;
-type Family = (typeof FAMILIES)[number];
-
-const PORT = {
-  spread: 80,
-  hairpin: 81,
-  remote: 82,
-  host: 83,
-  hostRemote: 84,
-  kept: 85,
-  other: 8081,
-  ownPort: 9000,
-  sctp: 3868,
-};
-
-/** How packets get to endpoints, and what runs beside us. */
-export interface Way {
-  readonly mode: 'Endpoints' | 'ClusterIP';
-  /** Gives each node a service proxy for these Services, and returns when it works. */
-  readonly startProxy?: (lab: Lab, lan: NodeLan, services: readonly ProxiedService[]) => Promise<void>;
-  /** Called when all is installed. */
-  readonly installed?: (lan: NodeLan) => Promise<void>;
-}
-
 /** Declares the tests of every way of a packet to a VIP and back. */
-export function checkForwarding(way: Way): void {
-  let lab: Lab;
+export function checkForwarding(mode: Mode, stage: () => Stage): void {
   let lan: NodeLan;
   let n1: Node;
   let n2: Node;
@@ -90,32 +56,9 @@ export function checkForwarding(way: Way): void {
   let p12: Pod;
   let p21: Pod;
 
-  // n1 is where the LAN finds the VIPs. Rules are on both nodes, as on every node of a cluster.
-  beforeAll(async () => {
-    lab = await Lab.open();
-    lan = await nodeLan(lab, { nodes: 2, podsPerNode: 2 });
-    [n1, n2] = lan.nodes as [Node, Node];
-    [p11, p12] = n1.pods as [Pod, Pod];
-    [p21] = n2.pods as [Pod];
-    // The strictest setting that distributions have: a node must need no exception.
-    for (const { namespace } of lan.nodes) namespace.sysctl({ 'ipv4.conf.all.rp_filter': 1 });
-    for (const { namespace, v4, v6 } of [p11, p12, p21, n1, n2]) {
-      await httpBackend(lab, namespace, 8080);
-      await udpBackend(lab, namespace, 8080, [v4, v6]);
-    }
-    await httpBackend(lab, p12.namespace, 9090, 'other');
-    const services = servicesOf({ n1, n2, p11, p12, p21 });
-    await way.startProxy?.(lab, lan, Object.values(services));
-    const entries = FAMILIES.flatMap((family) => entriesOf(family, services, way.mode));
-    const wanted = plan(entries, [VIPS.v4.bare, VIPS.v6.bare]);
-    await Promise.all(lan.nodes.map((node) => applied(forwardingOf(lab, node.namespace), wanted)));
-    for (const vip of FAMILIES.flatMap((family) => Object.values(VIPS[family]))) {
-      await pointAt(lan.client.namespace, vip, n1.namespace);
-    }
-    await way.installed?.(lan);
+  beforeAll(() => {
+    ({ lan, n1, n2, p11, p12, p21 } = stage());
   });
-
-  afterAll(() => lab[Symbol.asyncDispose]());
 
   const clients: Readonly<Record<string, () => Namespace>> = {
     'a LAN client': () => lan.client.namespace,
@@ -128,7 +71,7 @@ export function checkForwarding(way: Way): void {
   const protocols = { TCP: askHttp, UDP: askUdp } as const;
 
   describe.each(FAMILIES)('%s', (family) => {
-    const vip = VIPS[family];
+    const vip = VIPS[mode][family];
 
     describe.each(Object.entries(clients))('%s', (_, client) => {
       test.each(Object.entries(protocols))('reaches every endpoint by %s', async (_protocol, ask) => {
@@ -196,7 +139,7 @@ export function checkForwarding(way: Way): void {
       }
     });
 
-    test.runIf(way.mode === 'Endpoints')(
+    test.runIf(mode === 'Endpoints')(
       'with the client address kept, only LAN clients are seen as they are',
       async () => {
         for (const ask of Object.values(protocols)) {
@@ -228,6 +171,9 @@ export function checkForwarding(way: Way): void {
       /** The ICMP error that tells of the narrow path must have been needed, or the test shows nothing. */
       async function narrow(route: string, work: () => Promise<void>): Promise<void> {
         const filter = family === 'v4' ? 'icmp[0] == 3 and icmp[1] == 4' : 'icmp6 and ip6[40] == 2';
+        // What was learnt of the path before would spare the error.
+        const flush = ['ip', family === 'v4' ? '-4' : '-6', 'route', 'flush', 'cache'];
+        for (const { namespace } of [p11, lan.client]) await namespace.run(flush);
         await n1.namespace.ip(`route add ${route} mtu lock 1300`);
         try {
           await using capture = await n1.namespace.capture(filter, 'any');
@@ -241,67 +187,19 @@ export function checkForwarding(way: Way): void {
 
     test('nothing that has no route is forwarded', async () => {
       const gateway = lan.nodes[1]?.[family];
-      await n1.namespace.ip(`route add ${family === 'v4' ? '0.0.0.0/0' : '::/0'} via ${gateway}`);
+      const out = `${family === 'v4' ? '0.0.0.0/0' : '::/0'} via ${gateway}`;
+      await n1.namespace.ip(`route add ${out}`);
       await using capture = await n2.namespace.capture(`host ${vip.bare}`);
       await expect(askHttp(lan.client.namespace, vip.bare, 444)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
       await expect(askUdp(lan.client.namespace, vip.bare, 444)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
       expect(await capture.stop()).toEqual([]);
+      await n1.namespace.ip(`route del ${out}`);
     });
   });
 
   test('IPv6 extension headers do not hide the port', async () => {
-    const argv = ['python3', '-c', ASK_WITH_OPTIONS, VIPS.v6.a, String(PORT.hairpin)];
+    const argv = ['python3', '-c', ASK_WITH_OPTIONS, VIPS[mode].v6.a, String(PORT.hairpin)];
     const { stdout } = await lan.client.namespace.run(argv);
     expect(JSON.parse(stdout)).toMatchObject({ backend: 'p11', bytes: 5 });
   });
-}
-
-type Services = ReturnType<typeof servicesOf>;
-
-function servicesOf({ n1, n2, p11, p12, p21 }: { n1: Node; n2: Node; p11: Pod; p12: Pod; p21: Pod }) {
-  let count = 0;
-  const service = (
-    name: string,
-    endpoints: readonly Dual[],
-    protocols: ProxiedService['protocols'] = ['TCP', 'UDP'],
-    targetPort = 8080,
-  ): ProxiedService => {
-    const number = ++count + 10;
-    const clusterIP = { v4: `10.96.7.${number}`, v6: `fd96::7:${number}` };
-    return { name, protocols, clusterIP, port: 8800, endpoints, targetPort };
-  };
-  return {
-    spread: service('spread', [p11, p12, p21]),
-    hairpin: service('hairpin', [p11]),
-    remote: service('remote', [p21]),
-    host: service('host', [n1]),
-    hostremote: service('hostremote', [n2]),
-    sctp: service('sctp', [p11], ['SCTP'], 3868),
-    other: service('other', [p12], ['TCP'], 9090),
-  };
-}
-
-function entriesOf(family: Family, services: Services, mode: Way['mode']): ForwardingEntry[] {
-  const { a, b } = VIPS[family];
-  const at = (address: Dual, port: number) => `[${address[family]}]:${port}`;
-  const entries = (vip: string, port: number, service: ProxiedService, settings = {}): ForwardingEntry[] => {
-    const { endpoints, targetPort, clusterIP } = service;
-    const direct = endpoints.map((endpoint) => at(endpoint, targetPort));
-    const targets = mode === 'Endpoints' ? direct : [at(clusterIP, service.port)];
-    const relay = mode === 'ClusterIP' ? ({ relayed: true } as const) : {};
-    return service.protocols.map((protocol) => entry(vip, protocol, port, targets, { ...settings, ...relay }));
-  };
-  return [
-    ...entries(a, PORT.spread, services.spread),
-    ...entries(b, PORT.spread, services.spread),
-    ...entries(a, PORT.hairpin, services.hairpin),
-    ...entries(b, PORT.hairpin, services.hairpin),
-    ...entries(a, PORT.remote, services.remote),
-    ...entries(a, PORT.host, services.host),
-    ...entries(a, PORT.hostRemote, services.hostremote),
-    ...(mode === 'Endpoints' ? entries(a, PORT.kept, services.hairpin, { keepClientAddress: true }) : []),
-    ...entries(a, PORT.sctp, services.sctp),
-    ...entries(a, PORT.other, services.other),
-    ...entries(a, PORT.ownPort, { ...services.host, protocols: ['TCP'] }),
-  ];
 }
