@@ -42,14 +42,11 @@ export function createNamespace(name: string): Result<void> {
     closeSync(openSync(path, 'wx', 0o444));
   });
   if (file.problem !== undefined) return file;
-  const home = openSync(OWN, 'r');
-  try {
-    const made = calls.unshare(CLONE_NEWNET) < 0 ? callFailed('unshare(CLONE_NEWNET)') : bind(path);
-    if (made.problem !== undefined) rmSync(path);
-    return made;
-  } finally {
-    comeHome(home);
-  }
+  const leave = () => (calls.unshare(CLONE_NEWNET) < 0 ? callFailed('unshare(CLONE_NEWNET)') : ok(undefined));
+  const away = whileAway(leave, () => bind(path));
+  const made = away.problem === undefined ? away.ok : away;
+  if (made.problem !== undefined) rmSync(path);
+  return made;
 }
 
 function bind(path: string): Result<void> {
@@ -63,12 +60,11 @@ function bind(path: string): Result<void> {
 export function inNamespace<T>(name: string, work: () => T): Result<T> {
   const target = attempt(`open(${namespacePath(name)})`, () => openSync(namespacePath(name), 'r'));
   if (target.problem !== undefined) return target;
-  const home = openSync(OWN, 'r');
+  const leave = () => (calls.setns(target.ok, CLONE_NEWNET) < 0 ? callFailed(`setns(${name})`) : ok(undefined));
   try {
-    return calls.setns(target.ok, CLONE_NEWNET) < 0 ? callFailed(`setns(${name})`) : ok(work());
+    return whileAway(leave, work);
   } finally {
     closeSync(target.ok);
-    comeHome(home);
   }
 }
 
@@ -88,9 +84,18 @@ function attempt<T>(call: string, work: () => T): Result<T> {
   }
 }
 
-/** In another namespace than its own the process must not go on. */
-function comeHome(home: number): void {
-  const returned = calls.setns(home, CLONE_NEWNET);
-  closeSync(home);
-  if (returned < 0) throw new Error('the thread cannot return to its network namespace');
+function whileAway<T>(leave: () => Result<void>, work: () => T): Result<T> {
+  const home = openSync(OWN, 'r');
+  try {
+    const left = leave();
+    if (left.problem !== undefined) return left;
+    try {
+      return ok(work());
+    } finally {
+      // In another namespace than its own the process must not go on.
+      if (calls.setns(home, CLONE_NEWNET) < 0) throw new Error('the thread cannot return to its network namespace');
+    }
+  } finally {
+    closeSync(home);
+  }
 }

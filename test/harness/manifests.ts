@@ -73,7 +73,12 @@ export interface ServicePort {
 }
 
 /** A Service and its EndpointSlices, one for each family, as the cluster's controllers would make them. */
-export function service(name: string, ports: readonly ServicePort[], pods: readonly Pod[]): Manifest[] {
+export function service(
+  name: string,
+  ports: readonly ServicePort[],
+  pods: readonly Pod[],
+  spec: Manifest = {},
+): Manifest[] {
   const slice = (family: 'IPv4' | 'IPv6') => ({
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
@@ -93,7 +98,7 @@ export function service(name: string, ports: readonly ServicePort[], pods: reado
     targetPort,
   }));
   return [
-    { apiVersion: 'v1', kind: 'Service', metadata: { name }, spec: { ports: made } },
+    { apiVersion: 'v1', kind: 'Service', metadata: { name }, spec: { ports: made, ...spec } },
     slice('IPv4'),
     slice('IPv6'),
   ];

@@ -11,7 +11,11 @@ import type { Node } from './nodes.ts';
 
 const PROGRAM = resolve(import.meta.dirname, '../../dist/signpost.mjs');
 
-export type SpeakerOptions = (ManifestSource | ClusterSource) & { readonly flags?: readonly string[] };
+export type SpeakerOptions = (ManifestSource | ClusterSource) & {
+  readonly flags?: readonly string[];
+  /** A command that runs the daemon's command line in its own process, e.g. with fewer capabilities. */
+  readonly through?: readonly string[];
+};
 
 export interface ManifestSource {
   readonly manifests: ManifestFolder;
@@ -41,6 +45,7 @@ export class Speaker {
     const folder = await temporaryFolder(lab, node.name);
     const socket = join(folder, 'signpost.sock');
     const argv = [
+      ...(options.through ?? []),
       process.execPath,
       PROGRAM,
       'run',

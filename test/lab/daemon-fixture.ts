@@ -18,6 +18,7 @@ export interface DaemonLab extends NodeLan, AsyncDisposable {
 export interface DaemonLabOptions {
   readonly nodes?: number;
   readonly flags?: readonly string[];
+  readonly through?: readonly string[];
   /** Files beside services.yaml; by default a pool and a dual-stack route `web` with 80/TCP and 53/UDP. */
   readonly files?: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
   /** Before the speakers start. */
@@ -59,7 +60,13 @@ export async function daemonLab(options: DaemonLabOptions = {}): Promise<DaemonL
     await options.prepare?.(lan);
     const keyFile = await makeKeyFile(lab);
     const start = (node: NodeLan['nodes'][number]) =>
-      Speaker.start(lab, node, { manifests, peers: lan.nodes, keyFile, flags: options.flags ?? [] });
+      Speaker.start(lab, node, {
+        manifests,
+        peers: lan.nodes,
+        keyFile,
+        flags: options.flags ?? [],
+        through: options.through ?? [],
+      });
     const speakers = await Promise.all(lan.nodes.map(start));
     if (options.settle !== false) await Promise.all(speakers.map((speaker) => programmed(speaker)));
     return { ...lan, lab, manifests, speakers, keyFile, [Symbol.asyncDispose]: () => lab[Symbol.asyncDispose]() };
