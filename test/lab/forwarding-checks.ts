@@ -132,14 +132,17 @@ export function checkForwarding(mode: Mode, stage: () => Stage): void {
       expect(seen?.text).toContain(`> ${p11[family]}.3868: sctp`);
     });
 
-    test('an endpoint sees the node instead of the client', async () => {
+    test('an endpoint sees the node instead of the client, or with Direct the client', async () => {
       for (const ask of Object.values(protocols)) {
-        const { client } = await ask(lan.client.namespace, vip.a, PORT.hairpin);
-        expect(client).not.toBe(lan.client[family]);
+        for (const port of [PORT.hairpin, PORT.remote]) {
+          const whole = await ask(lan.client.namespace, vip.a, port);
+          const inFragments = await ask(lan.client.namespace, vip.a, port, { body: Buffer.alloc(5_000, 'f') });
+          for (const { client } of [whole, inFragments]) expect(client === lan.client[family]).toBe(mode === 'Direct');
+        }
       }
     });
 
-    test.runIf(mode === 'Endpoints')(
+    test.runIf(mode !== 'ClusterIP')(
       'with the client address kept, only LAN clients are seen as they are',
       async () => {
         for (const ask of Object.values(protocols)) {

@@ -1,9 +1,12 @@
-import { parseIp } from '../../net/ip.ts';
-import { type InterfaceName, parseInterfaceName, parseVip, type Vip } from '../../net/names.ts';
+import { type Ip, parseIp } from '../../net/ip.ts';
+import { parseMac } from '../../net/mac.ts';
+import { type InterfaceName, type NodeName, parseInterfaceName, parseVip, type Vip } from '../../net/names.ts';
 import { formatProblem, must } from '../../net/result.ts';
 import { Table } from '../../net/table.ts';
 import { createForwarding, type Forwarding, type ForwardingOptions } from '../../src/act/forwarding/forwarding.ts';
 import {
+  type DirectEntry,
+  type DirectSurroundings,
   type ForwardingEntry,
   type ForwardingPlan,
   forwardingKey,
@@ -12,10 +15,13 @@ import {
 } from '../../src/decide/types.ts';
 import type { Lab } from '../harness/lab.ts';
 import type { Namespace } from '../harness/namespace.ts';
+import type { Node } from '../harness/nodes.ts';
 
 export const ETH0: InterfaceName = must(parseInterfaceName('eth0'));
 
-type EntrySettings = Partial<Pick<ForwardingEntry, 'relayed' | 'keepClientAddress' | 'affinity' | 'sourceRanges'>>;
+type EntrySettings = Partial<
+  Pick<ForwardingEntry, 'direct' | 'relayed' | 'keepClientAddress' | 'affinity' | 'sourceRanges'>
+>;
 
 /** `entry('192.168.50.100', 'TCP', 80, ['10.244.1.5:8080'])`; an endpoint may end in `*WEIGHT`. */
 export function entry(
@@ -49,6 +55,31 @@ export function plan(entries: readonly ForwardingEntry[], vips: readonly string[
     vips: Table.from(all.map((vip) => [vip, true] as const)),
     entries: Table.from(entries.map((e) => [forwardingKey(e), e] as const)),
     announcingInterfaces: [ETH0],
+  };
+}
+
+/** What `self` would plan for endpoints, each on the node of the same position. */
+export function directEntry(endpoints: readonly string[], nodes: readonly Node[], self: Node): DirectEntry {
+  const weights = new Map<string, number>();
+  for (const { name } of nodes) weights.set(name, (weights.get(name) ?? 0) + 1);
+  return {
+    shares: Array.from(weights, ([node, weight]) => ({ node: node as NodeName, weight })),
+    own: endpoints.filter((_, i) => nodes[i] === self).map(endpoint),
+  };
+}
+
+/** What `self` knows of the nodes of its LAN. */
+export async function surroundingsOf(self: Node, nodes: readonly Node[]): Promise<DirectSurroundings> {
+  const others = nodes.filter((node) => node !== self);
+  const member = async ({ name, namespace }: Node) => ({
+    node: name as NodeName,
+    mac: must(parseMac(await namespace.mac())),
+  });
+  const place = (to: string) => ({ to: to as Ip, device: ETH0 });
+  return {
+    self: self.name as NodeName,
+    interfaces: [{ name: ETH0, members: await Promise.all(others.map(member)) }],
+    nodes: new Map(nodes.map(({ name, v4, v6 }) => [name as NodeName, { IPv4: place(v4), IPv6: place(v6) }])),
   };
 }
 

@@ -8,8 +8,8 @@ const imitation: StartProxy = async (_, { nodes }, services) => {
 };
 
 describe.each<[string, readonly Mode[], StartProxy | undefined]>([
-  ['alone', ['Endpoints'], undefined],
-  ['beside a service proxy', ['Endpoints', 'ClusterIP'], imitation],
+  ['alone', ['Endpoints', 'Direct'], undefined],
+  ['beside a service proxy', ['Endpoints', 'Direct', 'ClusterIP'], imitation],
 ])('%s', (_, modes, startProxy) => {
   let stage: Stage;
 

@@ -3,9 +3,9 @@ import { httpBackend, udpBackend } from '../harness/backends.ts';
 import { Lab } from '../harness/lab.ts';
 import { type Dual, type Node, type NodeLan, nodeLan, type Pod } from '../harness/nodes.ts';
 import type { ProxiedService } from '../harness/service-proxy.ts';
-import { applied, entry, forwardingOf, plan, pointAt } from './forwarding-fixture.ts';
+import { applied, directEntry, entry, forwardingOf, plan, pointAt, surroundingsOf } from './forwarding-fixture.ts';
 
-export type Mode = 'Endpoints' | 'ClusterIP';
+export type Mode = 'Endpoints' | 'Direct' | 'ClusterIP';
 
 export const FAMILIES = ['v4', 'v6'] as const;
 export type Family = (typeof FAMILIES)[number];
@@ -15,6 +15,10 @@ export const VIPS = {
   Endpoints: {
     v4: { a: '192.168.50.100', b: '192.168.50.101', bare: '192.168.50.102' },
     v6: { a: 'fd50::100', b: 'fd50::101', bare: 'fd50::102' },
+  },
+  Direct: {
+    v4: { a: '192.168.50.120', b: '192.168.50.121', bare: '192.168.50.122' },
+    v6: { a: 'fd50::120', b: 'fd50::121', bare: 'fd50::122' },
   },
   ClusterIP: {
     v4: { a: '192.168.50.110', b: '192.168.50.111', bare: '192.168.50.112' },
@@ -70,12 +74,13 @@ export async function openStage(modes: readonly Mode[], startProxy?: StartProxy)
   const services = servicesOf(hosts);
   await startProxy?.(lab, lan, Object.values(services));
   const of = modes.flatMap((mode) => FAMILIES.map((family) => ({ mode, family })));
-  const entries = of.flatMap(({ mode, family }) => entriesOf(mode, family, services));
-  const wanted = plan(
-    entries,
-    of.map(({ mode, family }) => VIPS[mode][family].bare),
-  );
-  await Promise.all(lan.nodes.map((node) => applied(forwardingOf(lab, node.namespace), wanted)));
+  const bare = of.map(({ mode, family }) => VIPS[mode][family].bare);
+  const install = async (node: Node) => {
+    const entries = of.flatMap(({ mode, family }) => entriesOf(mode, family, services, node, lan.nodes));
+    const direct = await surroundingsOf(node, lan.nodes);
+    await applied(forwardingOf(lab, node.namespace), { ...plan(entries, bare), direct });
+  };
+  await Promise.all(lan.nodes.map(install));
   for (const vip of of.flatMap(({ mode, family }) => Object.values(VIPS[mode][family]))) {
     await pointAt(lan.client.namespace, vip, n1.namespace);
   }
@@ -107,15 +112,27 @@ function servicesOf({ n1, n2, p11, p12, p21 }: Hosts) {
   };
 }
 
-function entriesOf(mode: Mode, family: Family, services: Services): ForwardingEntry[] {
+/** As the daemon of `self` would plan them. */
+function entriesOf(
+  mode: Mode,
+  family: Family,
+  services: Services,
+  self: Node,
+  nodes: readonly Node[],
+): ForwardingEntry[] {
   const { a, b } = VIPS[mode][family];
   const at = (address: Dual, port: number) => `[${address[family]}]:${port}`;
   const entries = (vip: string, port: number, service: ProxiedService, settings = {}): ForwardingEntry[] => {
     const { endpoints, targetPort, clusterIP } = service;
-    const direct = endpoints.map((endpoint) => at(endpoint, targetPort));
-    const targets = mode === 'Endpoints' ? direct : [at(clusterIP, service.port)];
-    const relay = mode === 'ClusterIP' ? ({ relayed: true } as const) : {};
-    return service.protocols.map((protocol) => entry(vip, protocol, port, targets, { ...settings, ...relay }));
+    const pods = endpoints.map((endpoint) => at(endpoint, targetPort));
+    const places = endpoints.map((endpoint) => nodeOf(endpoint, nodes));
+    const how = {
+      Endpoints: { targets: pods },
+      Direct: { targets: pods, direct: directEntry(pods, places, self) },
+      ClusterIP: { targets: [at(clusterIP, service.port)], relayed: true } as const,
+    };
+    const { targets, ...rest } = how[mode];
+    return service.protocols.map((protocol) => entry(vip, protocol, port, targets, { ...settings, ...rest }));
   };
   return [
     ...entries(a, PORT.spread, services.spread),
@@ -125,9 +142,16 @@ function entriesOf(mode: Mode, family: Family, services: Services): ForwardingEn
     ...entries(a, PORT.remote, services.remote),
     ...entries(a, PORT.host, services.host),
     ...entries(a, PORT.hostRemote, services.hostremote),
-    ...(mode === 'Endpoints' ? entries(a, PORT.kept, services.hairpin, { keepClientAddress: true }) : []),
+    ...(mode !== 'ClusterIP' ? entries(a, PORT.kept, services.hairpin, { keepClientAddress: true }) : []),
     ...entries(a, PORT.sctp, services.sctp),
     ...entries(a, PORT.other, services.other),
     ...entries(a, PORT.ownPort, { ...services.host, protocols: ['TCP'] }),
   ];
+}
+
+/** The node that a host is, or that a pod is on. */
+function nodeOf(host: Dual, nodes: readonly Node[]): Node {
+  const found = nodes.find((node) => node.v4 === host.v4 || node.pods.some((pod) => pod.v4 === host.v4));
+  if (found === undefined) throw new Error(`${host.v4} is on no node`);
+  return found;
 }
