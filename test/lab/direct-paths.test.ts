@@ -87,7 +87,7 @@ test('source ranges refuse at the node of the slot', async () => {
   await eventually('refused', () =>
     askHttp(lab.client.namespace, VIP, 80).then(
       () => false,
-      (error: { code?: string }) => error.code === 'ECONNREFUSED',
+      (error: unknown) => (error as { code?: string }).code === 'ECONNREFUSED',
     ),
   );
   await lab.forwardBy('Direct');

@@ -3,19 +3,34 @@ import type { Element, TableObject } from '../table.ts';
 import type { NftText } from '../text.ts';
 
 /**
- * One table as nf_tables keeps it, as far as this program's transactions use it: it refuses what the kernel refuses,
+ * Tables as nf_tables keeps them, as far as this program's transactions use them: it refuses what the kernel refuses,
  * and a refused line changes nothing.
  */
 export class KernelModel {
-  #table: TableModel | undefined;
+  #tables: ReadonlyMap<string, TableModel> = new Map();
 
   run(line: string): void {
-    const table = this.#table?.copy();
-    this.#table = line.split(/; (?=(?:add|delete|flush) )/).reduce(apply, table);
+    const tables = new Map(Array.from(this.#tables, ([name, table]) => [name, table.copy()] as const));
+    for (const command of line.split(/; (?=(?:add|delete|flush) )/)) apply(tables, command);
+    this.#tables = tables;
   }
 
-  list(): ListedTable | undefined {
-    return this.#table?.list();
+  list(table = 'inet signpost'): ListedTable | undefined {
+    return this.#tables.get(table)?.list();
+  }
+
+  /** As nft prints it. */
+  text(table: string): string | undefined {
+    return this.#tables.get(table)?.text();
+  }
+
+  rules(table: string, chain: string): readonly string[] {
+    return this.#tables.get(table)?.rules.get(chain) ?? [];
+  }
+
+  /** What a map gives for a key. */
+  lookup(table: string, map: string, key: string): string | undefined {
+    return this.#tables.get(table)?.elements.get(map)?.get(key);
   }
 }
 
@@ -50,9 +65,19 @@ class TableModel {
     return { comment: this.comment, objects: new Map(this.objects), rules, elements };
   }
 
+  text(): string {
+    const blocks = Array.from(this.objects, ([name, kind]) => {
+      const members = Array.from(this.elements.get(name) ?? [], ([key, data]) => (data ? `${key} : ${data}` : key));
+      const elements = members.length > 0 ? [`\t\telements = { ${members.join(',\n\t\t\t     ')} }`] : [];
+      const lines = kind === 'chain' ? (this.rules.get(name) ?? []).map((rule) => `\t\t${rule}`) : elements;
+      return [`\t${kind} ${name} {`, ...lines, '\t}'].join('\n');
+    });
+    return [`table {`, `\tcomment "${this.comment}"`, ...blocks, '}', ''].join('\n');
+  }
+
   /** Counts what a rule or an element's data names, by one more or one less. */
   refer(text: string | undefined, by: 1 | -1): void {
-    for (const [, name = ''] of (text ?? '').matchAll(/(?:@|jump |goto )([\w-]+)/g)) {
+    for (const [, name = ''] of (text ?? '').matchAll(/(?:@|jump |goto )([\w.-]+)/g)) {
       if (!this.objects.has(name)) refuse(name, 'does not exist');
       this.users.set(name, (this.users.get(name) ?? 0) + by);
     }
@@ -70,23 +95,30 @@ function copyOf(table: TableModel): TableModel {
 
 type Command = readonly [pattern: RegExp, run: (table: TableModel, match: readonly string[]) => void];
 
-function apply(table: TableModel | undefined, command: string): TableModel | undefined {
-  const made = /^add table inet signpost \{ comment "(.*)"; \}$/.exec(command);
-  if (made) return table ?? new TableModel(made[1] ?? '');
+function apply(tables: Map<string, TableModel>, command: string): void {
+  const [, verb = '', name = '', rest = ''] = /^(\w+ \w+) (\w+ [\w-]+) ?(.*)$/s.exec(command) ?? [];
+  const table = tables.get(name);
+  if (verb === 'add table') {
+    if (table === undefined) tables.set(name, new TableModel(/comment "(.*)"/.exec(rest)?.[1] ?? ''));
+    return;
+  }
   if (table === undefined) refuse(command, 'there is no such table');
-  if (command === 'delete table inet signpost') return undefined;
+  if (verb === 'delete table') {
+    tables.delete(name);
+    return;
+  }
   for (const [pattern, run] of COMMANDS) {
-    const match = pattern.exec(command);
+    const match = pattern.exec(`${verb} ${rest}`);
     if (!match) continue;
     run(table, match.slice(1));
-    return table;
+    return;
   }
-  return refuse(command, 'syntax error');
+  refuse(command, 'syntax error');
 }
 
 const COMMANDS: readonly Command[] = [
   [
-    /^add (set|map|chain) inet signpost (\S+)(?: \{ .* \})?$/s,
+    /^add (set|map|chain) (\S+)(?: \{ .* \})?$/s,
     (table, [kind, name = '']) => {
       if (table.objects.has(name)) refuse(name, 'exists');
       table.objects.set(name, kind as TableObject['kind']);
@@ -95,15 +127,15 @@ const COMMANDS: readonly Command[] = [
     },
   ],
   [
-    /^add rule inet signpost (\S+) (.+)$/,
+    /^add rule (\S+) (.+)$/,
     (table, [chain = '', rule = '']) => {
       table.refer(rule, 1);
       present(table.rules, chain).push(rule);
     },
   ],
-  [/^flush chain inet signpost (\S+)$/, (table, [chain = '']) => empty(table, chain)],
+  [/^flush chain (\S+)$/, (table, [chain = '']) => empty(table, chain)],
   [
-    /^delete (?:set|map|chain) inet signpost (\S+)$/,
+    /^delete (?:set|map|chain) (\S+)$/,
     (table, [name = '']) => {
       if (table.users.get(name)) refuse(name, 'is in use');
       if (!table.objects.has(name)) refuse(name, 'does not exist');
@@ -114,7 +146,7 @@ const COMMANDS: readonly Command[] = [
     },
   ],
   [
-    /^add element inet signpost (\S+) \{ (.+) \}$/,
+    /^add element (\S+) \{ (.+) \}$/,
     (table, [set = '', list = '']) => {
       const members = present(table.elements, set);
       for (const [key, data] of items(list)) {
@@ -125,7 +157,7 @@ const COMMANDS: readonly Command[] = [
     },
   ],
   [
-    /^delete element inet signpost (\S+) \{ (.+) \}$/,
+    /^delete element (\S+) \{ (.+) \}$/,
     (table, [set = '', list = '']) => {
       const members = present(table.elements, set);
       for (const [key] of items(list)) {
