@@ -11,7 +11,7 @@ import { checkForwarding } from '../lab/forwarding-checks.ts';
 import { at } from '../lab/forwarding-fixture.ts';
 import { openStage, type Stage, type StartProxy } from '../lab/forwarding-stage.ts';
 
-const MODES = ['Endpoints', 'ClusterIP'] as const;
+const MODES = ['Endpoints', 'Direct', 'ClusterIP'] as const;
 const PROXY_MODES = ['nftables', 'iptables'] as const;
 
 await describeOnCluster('forwarding', (programs) => {
