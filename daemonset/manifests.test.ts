@@ -23,7 +23,8 @@ test('the chart gives the rights that the manifests give', () => {
 
 test('what is set in the environment is a setting, with the default that the chart takes for granted', () => {
   const metrics = '[192.0.2.11]:7946';
-  const config = readConfig({}, { SIGNPOST_NODE: 'n1', SIGNPOST_MANIFESTS: '/', SIGNPOST_METRICS: metrics }).ok;
+  const others = { SIGNPOST_MANIFESTS: '/', SIGNPOST_DAEMONSET: 'signpost' };
+  const config = readConfig({}, { SIGNPOST_NODE: 'n1', SIGNPOST_METRICS: metrics, ...others }).ok;
   const text = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
   const settings = new Map(Object.entries(config ?? {}).map(([key, value]) => [variableOf(key), text(value)]));
   expect(config?.metrics).toEqual({ host: '192.0.2.11', port: 7946 });

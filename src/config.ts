@@ -71,6 +71,7 @@ const ConfigSchema = z
     node: parsed<NodeName>(parseNodeName),
     manifests: z.string().optional(),
     kubeconfig: z.string().optional(),
+    daemonset: z.string().min(1).max(253).optional(),
     interfaces: list(parsed<InterfaceName>(parseInterfaceName)).default([]),
     peers: list(peer).default([]).transform(groupPeers),
     clusterId: z.string().min(1).max(63).default('default'),

@@ -1,6 +1,7 @@
 import { type MonotonicNs, monotonicClock, NS_PER_MS } from '../net/clock.ts';
 import { formatProblem, ok, type Result } from '../net/result.ts';
 import { Table } from '../net/table.ts';
+import { removeForwarding } from './act/forwarding/cleanup.ts';
 import { createForwarding, type Forwarding, type ForwardingReport } from './act/forwarding/forwarding.ts';
 import { readConntrackUse } from './act/forwarding/readings.ts';
 import { loadMemory, MemoryWriter } from './act/memory.ts';
@@ -39,12 +40,17 @@ export interface DaemonHooks {
 }
 
 export interface Daemon {
-  /** Hands the leadership over, leaves the kernel's table and ends within `within` milliseconds. */
+  /**
+   * Hands the leadership over and ends within `within` milliseconds. The kernel's table stays, unless this node is left
+   * for good.
+   */
   stop(within: number): Promise<void>;
 }
 
 /** The next coordinator need not wait for the lease to run out, if the API server answers in this time. */
 const LEASE_RETURN_MS = 500;
+/** What the API server does not say in this time counts as not said. */
+const ASK_MS = 500;
 const STRANGER_RETRY_MS = 300_000;
 
 /** The only place that wires: sources into the loop, the loop into the plan, the plan into the actuators. */
@@ -152,15 +158,25 @@ export async function startDaemon(config: Config, log: Logger, hooks: DaemonHook
 
   return ok({
     async stop(within: number) {
-      log.info({}, 'handing over and ending; the nftables table stays');
+      log.info({}, 'handing over and ending');
+      const asked = cluster?.whyLeaving(running.plan.world, ASK_MS);
       await wire.leave(AbortSignal.timeout(within));
       links.ok[Symbol.dispose]();
       ending.abort();
       await cluster?.close(LEASE_RETURN_MS);
       await running.close();
       await forwarding[Symbol.asyncDispose]();
+      const leaving = await asked;
+      if (leaving !== undefined) await leave(leaving, cluster, log);
     },
   });
+}
+
+/** Takes away what nobody on this node will look after. */
+async function leave(why: string, cluster: Cluster | undefined, log: Logger): Promise<void> {
+  const [{ problem }] = await Promise.all([removeForwarding(), cluster?.removeSpeaker(ASK_MS)]);
+  if (problem === undefined) log.info({}, `${why}: the nftables tables are removed`);
+  else log.warn({}, `${why}, but the nftables tables stay: ${formatProblem(problem)}`);
 }
 
 interface Memory {
@@ -197,6 +213,7 @@ async function connectOrigin(
     access.ok,
     {
       node: config.node,
+      daemonSet: config.daemonset,
       log,
       dispatch: running.dispatch,
       onState: (state) => running.onSource(state),

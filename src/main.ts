@@ -54,6 +54,7 @@ async function main(argv: readonly string[]): Promise<number> {
     .option('--node <name>', 'name of this node (default: the host name)')
     .option('--manifests <folder>', 'read objects from a folder of YAML')
     .option('--kubeconfig <file>', 'read objects from the cluster of this kubeconfig (in a pod: from its own)')
+    .option('--daemonset <name>', 'when it goes, or no longer selects this node, rules go with the speaker')
     .option('--interface <name...>', 'announce on these interfaces alone')
     .option('--peers <list>', 'the speakers, without Kubernetes: n1=192.0.2.11,n2=192.0.2.12')
     .option('--key-file <file...>', 'key that authenticates heartbeats; two during a rotation, the new one first')

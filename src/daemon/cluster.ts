@@ -15,6 +15,7 @@ import { CONTROLLER_NAME } from '../api/service-route.ts';
 import type { Plan } from '../decide/plan.ts';
 import type { ClusterAccess } from '../kubernetes/access.ts';
 import { type ApiClient, createClient } from '../kubernetes/client.ts';
+import { deleteObject } from '../kubernetes/delete.ts';
 import { Elector } from '../kubernetes/elector.ts';
 import { type ApiFailure, describeFailure } from '../kubernetes/failure.ts';
 import { apiVersionOf, RESOURCES } from '../kubernetes/resources.ts';
@@ -23,10 +24,13 @@ import type { Logger } from '../observability/log.ts';
 import { ClusterWatch } from '../observe/kubernetes/cluster.ts';
 import { VERSION } from '../version.ts';
 import type { WorldEvent } from '../world/reduce.ts';
-import type { SourceState } from '../world/types.ts';
+import type { SourceState, World } from '../world/types.ts';
+import { askWhyLeaving } from './leaving.ts';
 
 export interface ClusterOptions {
   readonly node: NodeName;
+  /** Runs this speaker; absent: something else does, and always brings it back. */
+  readonly daemonSet: string | undefined;
   readonly log: Logger;
   readonly dispatch: (event: WorldEvent) => void;
   readonly onState: (state: SourceState) => void;
@@ -132,6 +136,23 @@ export class Cluster {
   async close(withinMs: number): Promise<void> {
     this.#writer[Symbol.dispose]();
     await Promise.race([this.#running, delay(withinMs, undefined, { ref: false })]);
+  }
+
+  /** Why no speaker comes back to this node; undefined: one does, or nobody says otherwise within `withinMs`. */
+  async whyLeaving({ source, objects, self }: World, withinMs: number): Promise<string | undefined> {
+    const { daemonSet } = this.#options;
+    if (daemonSet === undefined || !source.synced) return undefined;
+    const node = objects.nodes.get(self);
+    if (node === undefined) return `Node ${self} is gone`;
+    const { name, meta } = node;
+    return askWhyLeaving(this.#client, daemonSet, { name, labels: meta.labels }, AbortSignal.timeout(withinMs));
+  }
+
+  /** After `close`, when nothing writes it any more. */
+  async removeSpeaker(withinMs: number): Promise<void> {
+    const request = { resource: RESOURCES.Speaker[0], target: { name: this.#options.node } };
+    const { problem } = await deleteObject(this.#client, { ...request, signal: AbortSignal.timeout(withinMs) });
+    if (problem !== undefined) this.#failed('the end of the Speaker of this node', problem);
   }
 
   #ownerOf({ world }: Plan) {

@@ -7,9 +7,12 @@ import { Table } from '../../net/table.ts';
 import { EventRecorder } from '../../src/act/events/recorder.ts';
 import type { WantedStatus } from '../../src/act/status/wanted.ts';
 import { StatusWriter } from '../../src/act/status/writer.ts';
+import { askWhyLeaving } from '../../src/daemon/leaving.ts';
 import { type ApiClient, createClient } from '../../src/kubernetes/client.ts';
+import { deleteObject } from '../../src/kubernetes/delete.ts';
 import { Elector } from '../../src/kubernetes/elector.ts';
 import { type ApiFailure, describeFailure } from '../../src/kubernetes/failure.ts';
+import { RESOURCES } from '../../src/kubernetes/resources.ts';
 import { secretEntry, sharedKeys } from '../../src/kubernetes/secrets.ts';
 import { ClusterWatch } from '../../src/observe/kubernetes/cluster.ts';
 import { ControlPlane } from '../harness/cluster/control-plane.ts';
@@ -118,6 +121,12 @@ await describeOnCluster('the ServiceAccount of the speakers', (programs) => {
     ending.abort();
     await running;
     writer[Symbol.dispose]();
+    const windows = { name: 'n1', labels: { 'kubernetes.io/os': 'windows' } };
+    const why = await askWhyLeaving(client, 'signpost', windows, AbortSignal.timeout(5_000));
+    expect(why).toBe('DaemonSet signpost no longer selects this node');
+    expect(await deleteObject(client, { resource: RESOURCES.Speaker[0], target: { name: 'n1' } })).toEqual({
+      ok: true,
+    });
     // Connections are cut above; nothing is refused.
     expect(failures.filter(({ kind }) => kind === 'refused').map(describeFailure)).toEqual([]);
     expect(problems).toEqual([]);
@@ -142,7 +151,7 @@ const isStatusPatch = ({ method, url }: { method: string; url: string }) =>
 /** `verb resource`, as RBAC calls what a request needs. */
 function verbsOf({ method, url }: { readonly method: string; readonly url: string }): string[] {
   const { pathname, searchParams } = new URL(url, 'http://server');
-  const parts = pathname.replace(/^\/apis?\/(?:[^/]+\.[^/]+\/)?v[^/]+\//, '').split('/');
+  const parts = pathname.replace(/^\/(?:api|apis\/[^/]+)\/v[^/]+\//, '').split('/');
   const [resource = '', name, subresource] = parts[0] === 'namespaces' && parts.length > 2 ? parts.slice(2) : parts;
   if (subresource !== undefined) return [`patch ${resource}/${subresource}`];
   const reading = name !== undefined ? 'get' : searchParams.has('watch') ? 'watch' : 'list';
@@ -152,6 +161,7 @@ function verbsOf({ method, url }: { readonly method: string; readonly url: strin
     PUT: ['update'],
     // Server-side apply makes what is absent.
     PATCH: ['patch', 'create'],
+    DELETE: ['delete'],
   };
   return (verbs[method] ?? [method]).map((verb) => `${verb} ${resource}`);
 }

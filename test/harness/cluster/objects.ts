@@ -14,7 +14,7 @@ export async function createNode(plane: ControlPlane, { name, addresses, podCIDR
   await plane.apply({
     apiVersion: 'v1',
     kind: 'Node',
-    metadata: { name, labels: { 'kubernetes.io/hostname': name, ...labels } },
+    metadata: { name, labels: { 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux', ...labels } },
     spec: podCIDRs.length > 0 ? { podCIDR: podCIDRs[0], podCIDRs } : {},
   });
   const internal = addresses.map((address) => ({ type: 'InternalIP', address }));
