@@ -7,6 +7,7 @@ import { readConntrackUse } from './act/forwarding/readings.ts';
 import { loadMemory, MemoryWriter } from './act/memory.ts';
 import type { Config } from './config.ts';
 import { Cluster } from './daemon/cluster.ts';
+import { explain, parseQuestion } from './decide/direct/explain.ts';
 import { followedNeighbours } from './decide/direct/surroundings.ts';
 import { type Plan, plan } from './decide/plan.ts';
 import type { RoutePlan } from './decide/route-plan.ts';
@@ -79,6 +80,7 @@ export async function startDaemon(config: Config, log: Logger, hooks: DaemonHook
         undrain: (body) => running.drain(false, body),
         rebalance: (body) => running.command('rebalance', body),
         'hand-over': (body) => running.command('handOver', body),
+        explain: (body) => Promise.resolve(running.explain(body)),
       },
     },
     ending.signal,
@@ -346,6 +348,15 @@ class RunningDaemon {
     this.#log.info(command.ok, `asked to ${type}`);
     this.#wire?.command(command.ok);
     return Promise.resolve({ status: 202, body: { accepted: true } });
+  }
+
+  explain(body: Readonly<Record<string, unknown>>) {
+    const question = parseQuestion(body);
+    if (question.problem !== undefined) return { status: 400, body: { message: formatProblem(question.problem) } };
+    const explanation = explain(question.ok, this.#plan);
+    if (explanation !== undefined) return { status: 200, body: explanation };
+    const { vip, protocol, port } = question.ok;
+    return { status: 404, body: { message: `no route has ${port}/${protocol} of ${vip}; see 'signpost status'` } };
   }
 
   refreshMetrics(): void {

@@ -111,6 +111,19 @@ async function main(argv: readonly string[]): Promise<number> {
       code = await leaders(options, output, interrupted.signal);
     });
 
+  program
+    .command('explain <client> <vip>')
+    .description('Show which node and endpoint get a new connection.')
+    .addOption(socket())
+    .addOption(format())
+    .addOption(new Option('--protocol <name>', 'of the connection').choices(['TCP', 'UDP', 'SCTP']).default('TCP'))
+    .addHelpText('after', example('signpost explain 192.0.2.7:40000 203.0.113.10:443'))
+    .action(async (client: string, vip: string, flags: { socket: string; output: Format; protocol: string }) => {
+      const { explain } = await import('./cli/explain.ts');
+      const options = { socket: flags.socket, format: flags.output, protocol: flags.protocol };
+      code = await explain(client, vip, options, output);
+    });
+
   for (const { name, description, arguments: argument, sample } of MOVES) {
     program
       .command(argument === undefined ? name : `${name} ${argument}`)

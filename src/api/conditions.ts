@@ -23,6 +23,11 @@ export const CONDITIONS = {
     kinds: 'ServiceRoute',
     about: "Proven on the wire: the VIP answers with its leader's MAC address.",
   },
+  Direct: {
+    good: 'True',
+    kinds: 'ServiceRoute',
+    about: "Packets go unchanged to the endpoints' nodes, as `forwarding: Direct` asks.",
+  },
   Conflicted: { good: 'False', kinds: 'ServiceRoute', about: 'A stranger on the LAN answers for a VIP of the route.' },
   HeartbeatsBlocked: {
     good: 'False',
@@ -110,6 +115,16 @@ export const REASONS = {
     Unanswered: {
       meaning: "Another member's probe was not answered, or by another MAC address.",
       remedy: 'Look for a switch, firewall or port security between the member and the leader.',
+    },
+  },
+  Direct: {
+    InForce: {
+      meaning: "Every VIP of the route is forwarded directly; `signpost status -o yaml` gives the nodes' shares.",
+    },
+    NotPossible: {
+      meaning: 'A VIP goes on in Endpoints mode, for the reason in the message.',
+      remedy:
+        'Mend what the message names, or set `forwarding: Endpoints`; `Auto` takes Direct where it can without a word.',
     },
   },
   Conflicted: {

@@ -52,7 +52,7 @@ function header(document: StatusDocument, output: Output): string {
 function routes(document: StatusDocument, wide: boolean, output: Output): string {
   if (document.routes.length === 0) return 'no ServiceRoutes';
   const head = ['NAMESPACE', 'NAME', 'ADDRESS', 'PORTS', 'BACKENDS', 'ANNOUNCED-BY', 'PROGRAMMED'];
-  const more = ['MODE', 'ENDPOINTS', 'POLICY', 'POOL', 'REASON'];
+  const more = ['MODE', 'FORWARDING', 'ENDPOINTS', 'POLICY', 'POOL', 'REASON'];
   const row = (route: RouteView) => {
     const programmed = condition(route, 'Programmed');
     const shown = programmed?.status ?? 'Unknown';
@@ -64,10 +64,18 @@ function routes(document: StatusDocument, wide: boolean, output: Output): string
       orNone(route.backends),
       orNone(route.announcedBy),
       paint(output, shown === 'True' ? 'green' : 'red', shown),
-      ...(wide ? [route.mode, route.endpoints, route.policy, route.pool, programmed?.reason ?? ''] : []),
+      ...(wide
+        ? [route.mode, forwardingModes(route), route.endpoints, route.policy, route.pool, programmed?.reason ?? '']
+        : []),
     ];
   };
   return columns(wide ? [...head, ...more] : head, document.routes.map(row));
+}
+
+/** The mode in force; where its VIPs differ, of each. */
+function forwardingModes({ forwarding }: RouteView): string {
+  const modes = [...new Set(forwarding.map(({ mode }) => mode))];
+  return modes.length === 1 ? String(modes[0]) : orNone(forwarding.map(({ address, mode }) => `${address} ${mode}`));
 }
 
 function vips(document: StatusDocument, output: Output): string {
@@ -109,7 +117,7 @@ function troubles(document: StatusDocument, output: Output): string {
   return lines.map((line) => `${paint(output, 'yellow', '!')} ${line}`).join('\n');
 }
 
-const PROMISES = new Set(['Accepted', 'ResolvedRefs', 'Programmed', 'Reachable', 'Ready']);
+const PROMISES = new Set(['Accepted', 'ResolvedRefs', 'Programmed', 'Reachable', 'Ready', 'Direct']);
 
 function condition(route: RouteView, type: string): ConditionView | undefined {
   return route.conditions.find((candidate) => candidate.type === type);

@@ -31,9 +31,21 @@ export function routeStatus(route: RoutePlan, plan: Plan): RouteStatus {
       accepted(route, world),
       resolved(route),
       programmed(route, plan, announcements),
+      ...direct(route),
       ...(conflicts === undefined ? [] : [conflicts]),
     ],
   };
+}
+
+/** Said of routes that ask for it: with Auto either mode is right. */
+function direct({ route, forwarding }: RoutePlan): Condition[] {
+  if (route.forwarding !== 'Direct' || forwarding.length === 0) return [];
+  const refused = forwarding.filter(({ why }) => why !== undefined);
+  if (refused.length > 0) {
+    const reasons = refused.map(({ vip, why }) => `${vip}: ${why}`).join('; ');
+    return [condition('Direct', 'False', 'NotPossible', reasons)];
+  }
+  return [condition('Direct', 'True', 'InForce', "packets go unchanged to the endpoints' nodes")];
 }
 
 /** The claim that this node hears of counts first: it is newer than what its holder wrote. */

@@ -47,7 +47,18 @@ export interface RouteView {
   readonly endpoints: string;
   readonly policy: string;
   readonly pool: string;
+  /** How each VIP is forwarded. */
+  readonly forwarding: readonly RouteForwardingView[];
   readonly conditions: readonly ConditionView[];
+}
+
+export interface RouteForwardingView {
+  readonly address: Vip;
+  readonly mode: string;
+  /** Why it is not the mode that the route asks for. */
+  readonly why?: string;
+  /** Direct: the share of new connections that each node gets, by `443/TCP`; of 1. */
+  readonly shares: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
 export interface VipView {

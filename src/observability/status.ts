@@ -1,13 +1,21 @@
 import type { MonotonicNs } from '../../net/clock.ts';
 import { rendezvousOrder } from '../../net/rendezvous.ts';
+import { nodeShares } from '../decide/direct/shares.ts';
 import { nodeConditions } from '../decide/node-status.ts';
 import type { Plan } from '../decide/plan.ts';
 import { poolStatus, usedAddresses } from '../decide/pool-status.ts';
-import type { RoutePlan } from '../decide/route-plan.ts';
+import type { RoutePlan, VipForwarding } from '../decide/route-plan.ts';
 import { darkReasons, routeStatus } from '../decide/route-status.ts';
 import type { VipPlan } from '../decide/vip-plan.ts';
 import type { SegmentState, World } from '../world/types.ts';
-import type { MemberView, PoolView, RouteView, StatusDocument, VipView } from './status-document.ts';
+import type {
+  MemberView,
+  PoolView,
+  RouteForwardingView,
+  RouteView,
+  StatusDocument,
+  VipView,
+} from './status-document.ts';
 
 export interface StatusContext {
   readonly version: string;
@@ -85,8 +93,16 @@ function routeView(route: RoutePlan, plan: Plan): RouteView {
     endpoints: String(route.endpointCount),
     policy: trafficPolicy,
     pool: [...new Set(route.addresses.assigned.map(({ pool }) => pool))].join(','),
+    forwarding: route.forwarding.map((forwarding) => forwardingView(forwarding, route)),
     conditions,
   };
+}
+
+function forwardingView({ vip, mode, why }: VipForwarding, { entries }: RoutePlan): RouteForwardingView {
+  const shares = entries.flatMap(({ vip: of, port, protocol, direct }) =>
+    of === vip && direct ? [[`${port}/${protocol}`, nodeShares(direct.shares)] as const] : [],
+  );
+  return { address: vip, mode, ...(why === undefined ? {} : { why }), shares: Object.fromEntries(shares) };
 }
 
 function vipView(vip: VipPlan, plan: Plan, context: StatusContext): VipView {

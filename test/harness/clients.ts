@@ -114,6 +114,10 @@ export class EchoConnection {
     return new EchoConnection(socket, await nextLine(socket, timeout));
   }
 
+  get localPort(): number {
+    return this.#socket.localPort ?? 0;
+  }
+
   async exchange(text: string, timeout = 1_500): Promise<string> {
     const answer = nextLine(this.#socket, timeout);
     this.#socket.write(`${text}\n`);

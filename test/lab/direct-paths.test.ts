@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { askHttp, fetchFrom } from '../harness/clients.ts';
+import { callDaemon } from '../../src/cli/control-client.ts';
+import { askHttp, EchoConnection, fetchFrom } from '../harness/clients.ts';
 import { eventually } from '../harness/eventually.ts';
 import type { Namespace } from '../harness/namespace.ts';
-import { leaderOf, programmed } from '../harness/speaker.ts';
+import { conditionOf, leaderOf, programmed } from '../harness/speaker.ts';
 import { VIP, VIP6 } from './daemon-fixture.ts';
 import { type DirectLab, directLab } from './direct-fixture.ts';
 
@@ -44,6 +45,23 @@ describe.each([
     }
   });
 
+  test('the daemon explains who gets a connection', async () => {
+    const [speaker] = lab.speakers;
+    const socket = (address: string, port: number) => (family === 'v4' ? `${address}:${port}` : `[${address}]:${port}`);
+    for (let i = 0; i < 30; i++) {
+      const connection = await EchoConnection.open(lab.client.namespace, vip, 7);
+      const flow = { client: socket(lab.client[family], connection.localPort), vip: socket(vip, 7) };
+      const reply = await callDaemon(speaker?.socket ?? '', 'POST', '/explain', flow);
+      connection.close();
+      const pod = lab.pods.find(({ name }) => name === connection.backend);
+      expect(reply.ok?.body).toMatchObject({
+        mode: 'Direct',
+        node: pod?.node.name,
+        endpoints: [socket(pod?.[family] ?? '', 7)],
+      });
+    }
+  });
+
   test('what a switch floods is not taken up, let alone multiplied', async () => {
     const stranger = '02:00:00:00:00:99';
     await using capture = await lab.client.namespace.capture('tcp port 80');
@@ -69,6 +87,14 @@ describe.each([
       expect(stdout).toContain('mtu 1300');
     }
   });
+});
+
+test('the status tells of mode and shares', async () => {
+  const view = await lab.speakers[0]?.route('web');
+  const shares = { n1: 0.333, n2: 0.333, n3: 0.333 };
+  const ports = { '80/TCP': shares, '7/TCP': shares, '53/UDP': shares };
+  expect(view?.forwarding).toEqual([VIP, VIP6].map((address) => ({ address, mode: 'Direct', shares: ports })));
+  expect(conditionOf(view, 'Direct')).toMatchObject({ status: 'True', reason: 'InForce' });
 });
 
 test('with client affinity one address has one endpoint, whatever its port', async () => {
