@@ -35,7 +35,7 @@ export function parseQuestion(body: Readonly<Record<string, unknown>>): Result<Q
     return problem('client', client.ok.ip, 'is of another family than the VIP', 'name an address of the same family');
   const protocol = body['protocol'] ?? 'TCP';
   if (protocol !== 'TCP' && protocol !== 'UDP' && protocol !== 'SCTP')
-    return problem('protocol', String(protocol), 'is not a protocol', 'write TCP, UDP or SCTP');
+    return problem('protocol', undefined, 'is not a protocol', 'write TCP, UDP or SCTP');
   const flow = { client: client.ok.ip, clientPort: client.ok.port, vip: vip.ok.ip as Vip, port: vip.ok.port };
   return ok({ ...flow, protocol });
 }
