@@ -4,6 +4,7 @@ import { Report } from './report.ts';
 /** The stories that `npm run lab -- NAME` can tell. */
 const STORIES: Readonly<Record<string, () => Promise<{ tell(report: Report, keep: boolean): Promise<void> }>>> = {
   main: () => import('./main-job.ts'),
+  failover: () => import('./failover-job.ts'),
 };
 
 const { values, positionals } = parseArgs({

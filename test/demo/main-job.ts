@@ -8,6 +8,7 @@ import { ManifestFolder, pool, route, rule, service } from '../harness/manifests
 import { nodeLan } from '../harness/nodes.ts';
 import { echoBackend, Probe } from '../harness/probe.ts';
 import { leaderOf, makeKeyFile, programmed, Speaker } from '../harness/speaker.ts';
+import { lookAround } from './look-around.ts';
 import type { Report } from './report.ts';
 
 const PUBLIC = '192.168.50.100';
@@ -189,17 +190,8 @@ export async function tell(report: Report, keep: boolean): Promise<void> {
   });
   await status();
 
-  if (keep) await lookAround(report, speakers, client.namespace.path);
+  if (keep) await lookAround(report, speakers, client.namespace, PUBLIC);
   await Promise.all(speakers.map((speaker) => speaker.stop()));
-}
-
-async function lookAround(report: Report, speakers: readonly Speaker[], client: string): Promise<void> {
-  report.heading('Left running; look around, and end it with Ctrl-C');
-  for (const speaker of speakers)
-    report.note(`node dist/signpost.mjs status --watch --socket ${speaker.socket}   # ${speaker.name}`);
-  report.note(`ip netns exec ${client} curl http://${PUBLIC}/`);
-  report.note(`ip netns exec ${speakers[0]?.node.namespace.path ?? ''} nft list table inet signpost`);
-  await new Promise((resolve) => process.once('SIGINT', resolve));
 }
 
 function since(started: number): number {

@@ -20,7 +20,10 @@ export class Lan {
       'table bridge cut {',
       'set sent { type ifname; }',
       'set received { type ifname; }',
-      'chain forward { type filter hook forward priority 0; iifname @sent drop; oifname @received drop; }',
+      'set between { type ifname . ifname; }',
+      'chain forward { type filter hook forward priority 0; iifname @sent drop; oifname @received drop;',
+      'iifname . oifname @between drop; }',
+      'chain noise { type filter hook forward priority 1; }',
       '}',
     );
     return new Lan(bridge);
@@ -53,6 +56,24 @@ export class Lan {
   async unblock(host: Namespace, directions = BOTH, device?: string): Promise<void> {
     await this.block(host, directions, device);
     await nft(this.bridge, ...directions.map((set) => `delete element bridge cut ${set} { ${portOf(host, device)} }`));
+  }
+
+  /** The cable between two switches is pulled: hosts of one side hear nothing of the other. */
+  async split(one: readonly Namespace[], other: readonly Namespace[]): Promise<void> {
+    const pairs = one.flatMap((a) =>
+      other.flatMap((b) => [`"${portOf(a)}" . "${portOf(b)}"`, `"${portOf(b)}" . "${portOf(a)}"`]),
+    );
+    await nft(this.bridge, `add element bridge cut between { ${pairs.join(', ')} }`);
+  }
+
+  async heal(): Promise<void> {
+    await nft(this.bridge, 'flush set bridge cut between');
+  }
+
+  /** Of all frames, this share is lost from now on. */
+  async lose(percent: number): Promise<void> {
+    const rule = percent === 0 ? [] : [`add rule bridge cut noise numgen random mod 100 < ${percent} drop`];
+    await nft(this.bridge, 'flush chain bridge cut noise', ...rule);
   }
 }
 

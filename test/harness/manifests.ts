@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import type { Lab } from './lab.ts';
-import type { Pod } from './nodes.ts';
+import type { Dual } from './nodes.ts';
 
 type Manifest = Readonly<Record<string, unknown>>;
 
@@ -72,11 +72,16 @@ export interface ServicePort {
   readonly targetPort: number;
 }
 
+/** Where a Service's connections end: a pod, or anything else that has an address. */
+export interface Endpoint extends Dual {
+  readonly node: { readonly name: string };
+}
+
 /** A Service and its EndpointSlices, one for each family, as the cluster's controllers would make them. */
 export function service(
   name: string,
   ports: readonly ServicePort[],
-  pods: readonly Pod[],
+  pods: readonly Endpoint[],
   spec: Manifest = {},
 ): Manifest[] {
   const slice = (family: 'IPv4' | 'IPv6') => ({

@@ -53,10 +53,19 @@ export class Namespace {
   }
 
   async mac(device = 'eth0'): Promise<string> {
+    return (await this.#link(device)).address;
+  }
+
+  /** Interface index. */
+  async index(device = 'eth0'): Promise<number> {
+    return (await this.#link(device)).ifindex;
+  }
+
+  async #link(device: string): Promise<{ readonly address: string; readonly ifindex: number }> {
     const { stdout } = await run(['ip', '-n', this.path, '-j', 'link', 'show', 'dev', device]);
-    const [link] = JSON.parse(stdout) as { address: string }[];
+    const [link] = JSON.parse(stdout) as { address: string; ifindex: number }[];
     if (!link) throw new Error(`${this.name} has no ${device}`);
-    return link.address;
+    return link;
   }
 
   /** Pings once; `size` is the ICMP payload, with don't-fragment set where it is given. */

@@ -16,18 +16,24 @@ export interface ProbeResult {
   readonly lost: number;
   /** The longest time between two answered probes that were sent one after the other, in milliseconds. */
   readonly outage: number;
+  /** From the start to the first answer, in milliseconds; infinite where there was none. */
+  readonly firstAnswer: number;
+  /** The longest time in which no answer came, in milliseconds. */
+  readonly silence: number;
 }
 
 /** Sends numbered datagrams at a steady rate to an `echoBackend` and sees which come back. */
 export class Probe {
   readonly #answeredAt = new Map<number, number>();
   readonly #sentAt: number[] = [];
+  readonly #started: number;
   readonly #timer: NodeJS.Timeout;
   readonly #close: () => void;
 
   private constructor(send: (bytes: Buffer) => void, perSecond: number, close: () => void) {
     this.#close = close;
     const started = performance.now();
+    this.#started = started;
     this.#timer = setInterval(() => {
       const due = Math.floor(((performance.now() - started) / 1000) * perSecond);
       while (this.#sentAt.length <= due) {
@@ -73,6 +79,14 @@ export class Probe {
       if (last !== undefined) outage = Math.max(outage, at - last);
       last = at;
     }
-    return { sent, lost: sent - this.#answeredAt.size, outage: Math.round(outage) };
+    const arrivals = [...this.#answeredAt.values()];
+    const gaps = arrivals.slice(1).map((at, i) => at - (arrivals[i] ?? at));
+    return {
+      sent,
+      lost: sent - this.#answeredAt.size,
+      outage: Math.round(outage),
+      firstAnswer: Math.round((arrivals[0] ?? Number.POSITIVE_INFINITY) - this.#started),
+      silence: Math.round(Math.max(0, ...gaps)),
+    };
   }
 }

@@ -181,8 +181,7 @@ test('a gateway that does proxy ARP for everything does not make VIPs unusable',
 
 /** ARP of one host by hand. */
 async function rawArp(host: Namespace, onFrame: (frame: Uint8Array) => void): Promise<PacketSocket> {
-  const { stdout } = await host.run(['ip', '-j', 'link', 'show', 'dev', 'eth0']);
-  const [{ ifindex: interfaceIndex }] = JSON.parse(stdout) as [{ ifindex: number }];
+  const interfaceIndex = await host.index();
   const filter = acceptUntagged([{ load: 'u16', offset: 12, values: [ETH_P_ARP] }]);
   return host.enter(() => must(PacketSocket.open({ interfaceIndex, protocol: ETH_P_ARP, filter, onFrame })));
 }
