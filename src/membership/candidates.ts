@@ -7,6 +7,8 @@ import type { Eligibility } from './types.ts';
 /** Why a member does not lead a VIP; undefined if it can. `lastResort` is a reason that yields to need. */
 export interface Obstacle {
   readonly lastResort: boolean;
+  /** Its rules are on their way into the kernel. */
+  readonly soon?: boolean;
   readonly reason: string;
 }
 
@@ -30,28 +32,39 @@ export function obstacle(state: State, member: MemberState, vip: Vip): Obstacle 
   if (status.witness) return bars('witness: it only votes');
   if (status.draining) return bars('draining');
   const exception = status.exceptions.get(vip);
-  return exception && { lastResort: exception.kind === 'lastResort', reason: exception.reason };
+  if (exception === undefined) return undefined;
+  const { kind, reason } = exception;
+  return { lastResort: kind === 'lastResort', soon: kind === 'notReady', reason };
 }
 
 export function ofEligibility(eligibility: Eligibility, ready: boolean): Obstacle | undefined {
   if (eligibility.kind === 'ineligible') return { lastResort: false, reason: eligibility.reason };
-  if (!ready) return { lastResort: false, reason: 'its rules are not installed yet' };
+  if (!ready) return { lastResort: false, soon: true, reason: 'its rules are not installed yet' };
   return eligibility.kind === 'lastResort' ? { lastResort: true, reason: eligibility.reason } : undefined;
 }
 
 /** Who may lead: preferred nodes, then by rendezvous rank; those of last resort only where there is no other. */
 export function candidates(state: State, vip: Vip): NodeName[] {
+  return ranked(state, vip, false);
+}
+
+/** Candidates, and who is about to be one: of a new VIP each node would else think that it alone can lead. */
+export function claimants(state: State, vip: Vip): NodeName[] {
+  return ranked(state, vip, true);
+}
+
+function ranked(state: State, vip: Vip, withSoon: boolean): NodeName[] {
   const able: NodeName[] = [];
   const lastResort: NodeName[] = [];
   for (const member of orderOf(state, vip)) {
     const found = obstacle(state, member, vip);
-    if (found === undefined) able.push(member.node);
+    if (found === undefined || (withSoon && found.soon === true)) able.push(member.node);
     else if (found.lastResort) lastResort.push(member.node);
   }
-  const ranked = able.length > 0 ? able : lastResort;
+  const order = able.length > 0 ? able : lastResort;
   const preferred = state.vips.get(vip)?.preferredNodes ?? [];
-  if (preferred.length === 0) return ranked;
-  return [...preferred.filter((node) => ranked.includes(node)), ...ranked.filter((node) => !preferred.includes(node))];
+  if (preferred.length === 0) return order;
+  return [...preferred.filter((node) => order.includes(node)), ...order.filter((node) => !preferred.includes(node))];
 }
 
 /** All members by rank, kept while the member table stays: hashing is what a plan of many VIPs spends its time on. */

@@ -1,9 +1,13 @@
+import { ms } from '../../net/clock.ts';
 import type { Vip } from '../../net/names.ts';
 import { obstacle } from './candidates.ts';
 import { leased } from './lease.ts';
 import { report, type Turn } from './state.ts';
 import type { DarkReason } from './types.ts';
 import { heardUnfenced } from './unfenced.ts';
+
+/** A claim takes some time; what comes to pass is not worth a reason why it has not yet. */
+const DARK_AFTER = ms(300);
 
 /** Tells the main thread, on a change, of each VIP that nobody leads as far as this node knows, and why. */
 export function reportDark(turn: Turn): void {
@@ -23,11 +27,13 @@ export function reportDark(turn: Turn): void {
 }
 
 function isDark(turn: Turn, vip: Vip): boolean {
-  const { state } = turn;
+  const { state, now } = turn;
   if (state.unfenced.own.get(vip)?.phase === 'answering' || heardUnfenced(turn, vip)) return false;
   const holding = state.holdings.get(vip);
   // A holder knows whether it answers; of others this node knows only that they hold.
-  return holding === undefined ? state.orphans.has(vip) : holding.phase === 'interrupted';
+  if (holding !== undefined) return holding.phase === 'interrupted';
+  const since = state.orphans.get(vip)?.since;
+  return since !== undefined && now - since >= DARK_AFTER;
 }
 
 function reasonsOf(turn: Turn, vip: Vip): DarkReason[] {

@@ -30,6 +30,7 @@ const GREET_FIRST = ms(100);
 const GREET_AT_MOST = ms(2000);
 const BLOCKED_AFTER = ms(1500);
 const LOOK_EVERY = ms(500);
+const STATUS_GAP = ms(20);
 
 export function setMembers(turn: Turn, members: readonly Member[]): void {
   const { state, now } = turn;
@@ -84,6 +85,7 @@ function newMember(node: NodeName, witness: boolean, now: MonotonicNs): MemberSt
     greetGap: GREET_FIRST,
     comparedAt: LONG_AGO,
     answeredAt: LONG_AGO,
+    told: undefined,
   };
 }
 
@@ -134,14 +136,12 @@ export function hearLife(turn: Turn, from: NodeName, incarnation: Incarnation): 
 }
 
 function reportMember(turn: Turn, member: MemberState): void {
-  report(turn, {
-    kind: 'member',
-    node: member.node,
-    ...(member.session === undefined ? {} : { session: member.session }),
-    alive: !member.dead,
-    draining: member.status?.draining ?? false,
-    witness: member.witness || (member.status?.witness ?? false),
-  });
+  const { node, session, dead, status, told } = member;
+  const [alive, draining, witness] = [!dead, status?.draining ?? false, member.witness || (status?.witness ?? false)];
+  const same = told?.session === session && told?.alive === alive && told.draining === draining;
+  if (same && told.witness === witness) return;
+  member.told = { session, alive, draining, witness };
+  report(turn, { kind: 'member', node, ...(session === undefined ? {} : { session }), alive, draining, witness });
 }
 
 // --- Own status ------------------------------------------------------------------------------------------------------
@@ -165,7 +165,10 @@ export function renewStatus(turn: Turn): void {
 /** Also without a change: after a time in which others may have taken this node for dead. */
 export function announceStatus(turn: Turn): void {
   const { state, now } = turn;
-  Object.assign(state.status, { version: state.status.version + 1, at: now, step: 0 });
+  const { status } = state;
+  // VIPs whose rules come into the kernel one by one would else be told of one by one.
+  const at = Math.max(now, after(status.sentAt, status.drainingTold === state.draining ? STATUS_GAP : 0));
+  Object.assign(status, { version: status.version + 1, at, step: 0 });
   const self = state.members.get(state.config.self);
   if (self !== undefined) {
     const { version, exceptions } = state.status;
@@ -307,6 +310,8 @@ function tellStatus(turn: Turn): void {
   }
   const pages = statusPages(turn, state.config.self);
   for (const node of others(turn)) for (const page of pages) send(turn, node, page);
+  status.sentAt = now;
+  status.drainingTold = state.draining;
   status.step++;
   status.at = after(now, (TELL_AT[status.step] ?? Infinity) - (TELL_AT[status.step - 1] ?? 0));
   wake(turn, 'members', status.at);

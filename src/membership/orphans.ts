@@ -1,6 +1,6 @@
 import { after, type MonotonicNs, ms } from '../../net/clock.ts';
 import type { NodeName, Vip } from '../../net/names.ts';
-import { bound, candidates, loads } from './candidates.ts';
+import { bound, claimants, loads } from './candidates.ts';
 import { canServe, claimsOf } from './claims.ts';
 import { compareTables } from './digest.ts';
 import { firmlyLeased } from './lease.ts';
@@ -25,6 +25,8 @@ const BUSY_AGAIN = ms(2);
 /** After a time without a lease others are heard first: they may answer unfenced. */
 const HEAR_FIRST = ms(5);
 const PROBE_LOST = ms(1000);
+/** A plan costs some microseconds an orphan, and a thousand VIPs that come one by one would each ask for one. */
+const PLAN_EVERY_ORPHAN = ms(0.02);
 
 /** Finds whether a VIP of the table lacks a living holder. */
 export function review(turn: Turn, vip: Vip): void {
@@ -35,7 +37,7 @@ export function review(turn: Turn, vip: Vip): void {
     state.orphans.delete(vip);
     return;
   }
-  if (!state.orphans.has(vip)) state.orphans.set(vip, { since: now, startAt: undefined, probe: 'none' });
+  if (!state.orphans.has(vip)) state.orphans.set(vip, { since: now, startAt: undefined, probe: 'none', probedAt: now });
   wake(turn, 'succession', now);
 }
 
@@ -58,9 +60,12 @@ export function runOrphans(turn: Turn): void {
     if (state.orphans.size > 0) wake(turn, 'succession', listened);
     return;
   }
-  if ([...state.orphans.values()].some(({ startAt }) => startAt === undefined)) plan(turn);
+  if (now >= state.planFrom && [...state.orphans.values()].some(({ startAt }) => startAt === undefined)) {
+    plan(turn);
+    state.planFrom = after(now, state.orphans.size * PLAN_EVERY_ORPHAN);
+  }
   for (const [vip, orphan] of state.orphans) {
-    const at = orphan.startAt ?? NEVER;
+    const at = orphan.startAt ?? state.planFrom;
     if (at > now) {
       wake(turn, 'succession', at);
       continue;
@@ -86,8 +91,9 @@ function claim(turn: Turn, vip: Vip, orphan: Orphan): void {
   const known = turn.state.claims.get(vip)?.claim;
   if (known !== undefined) propose(turn, known);
   else if (orphan.probe === 'silent') proposeFirst(turn, vip);
-  else {
+  else if (orphan.probe !== 'running' || turn.now >= orphan.probedAt + PROBE_LOST) {
     orphan.probe = 'running';
+    orphan.probedAt = turn.now;
     orphan.startAt = after(turn.now, PROBE_LOST);
     turn.state.probes.set(vip, 'firstClaim');
     turn.effects.push({ type: 'probe', vip, count: FIRST_PROBE_COUNT, intervalNs: FIRST_PROBE_INTERVAL });
@@ -131,7 +137,7 @@ function plan(turn: Turn): void {
   for (const vip of [...state.orphans.keys()].sort()) {
     const orphan = state.orphans.get(vip);
     if (orphan === undefined) continue;
-    const order = candidates(state, vip);
+    const order = claimants(state, vip);
     const most = bound(state.vips.size, order.length);
     const hasRoom = (node: NodeName) => (counts.get(node) ?? 0) < most;
     const returning = yielded(turn, vip);

@@ -52,6 +52,15 @@ export interface MemberState {
   comparedAt: MonotonicNs;
   /** It answered an ARP or NDP request. */
   answeredAt: MonotonicNs;
+  /** What the main thread was told of it. */
+  told:
+    | {
+        readonly session: SessionId | undefined;
+        readonly alive: boolean;
+        readonly draining: boolean;
+        readonly witness: boolean;
+      }
+    | undefined;
 }
 
 export interface MemberStatus {
@@ -171,6 +180,7 @@ export interface Orphan {
   /** When this node may claim; NEVER: it is no candidate; undefined: not planned yet. */
   startAt: MonotonicNs | undefined;
   probe: 'none' | 'running' | 'silent';
+  probedAt: MonotonicNs;
 }
 
 export interface HandOver {
@@ -193,6 +203,7 @@ export interface UnfencedState {
   tellAt: MonotonicNs;
   /** When all VIPs were last looked over. */
   lookedAt: MonotonicNs;
+  neighboursAskedAt: MonotonicNs;
 }
 
 export interface HeardUnfenced {
@@ -243,6 +254,8 @@ export interface State {
   readonly registers: Map<string, Register>;
   readonly proposals: Map<Vip, Proposal>;
   readonly orphans: Map<Vip, Orphan>;
+  /** No plan of the orphans before. */
+  planFrom: MonotonicNs;
   readonly handOvers: Map<Vip, HandOver>;
   readonly unfenced: UnfencedState;
   readonly tells: Tell[];
@@ -257,6 +270,9 @@ export interface State {
     exceptions: readonly StatusException[];
     at: MonotonicNs;
     step: number;
+    sentAt: MonotonicNs;
+    /** Whether the last one said that this node drains. */
+    drainingTold: boolean;
   };
   /** This node is in the member table: else it hands over and claims nothing. */
   listed: boolean;

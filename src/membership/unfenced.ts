@@ -34,6 +34,8 @@ const NEIGHBOUR_LASTS = ms(1000);
 const CLAIMS_FIRST = ms(500);
 /** A look over a thousand VIPs at each datagram would leave no time for the heartbeats that end this state. */
 const LOOK_EVERY = ms(10);
+const LOOK_EVERY_VIP = ms(0.02);
+const ASK_EVERY = ms(50);
 const REFUSED_LASTS = ms(1000);
 /** Claims in one datagram. */
 const CLAIMS_A_PAGE = 40;
@@ -109,7 +111,7 @@ export function claimsFirst(turn: Turn, vip: Vip, claimant: NodeName): boolean {
 
 export function runUnfenced(turn: Turn): void {
   const { state, now } = turn;
-  const next = after(state.unfenced.lookedAt, LOOK_EVERY);
+  const next = after(state.unfenced.lookedAt, LOOK_EVERY + state.vips.size * LOOK_EVERY_VIP);
   if (now < next) wake(turn, 'unfenced', next);
   else {
     state.unfenced.lookedAt = now;
@@ -234,7 +236,9 @@ function checkEvidence(turn: Turn): void {
 }
 
 function askNeighbours(turn: Turn): void {
-  if (turn.effects.some(({ type }) => type === 'probeNeighbours')) return;
+  const { unfenced } = turn.state;
+  if (turn.now - unfenced.neighboursAskedAt < ASK_EVERY) return;
+  unfenced.neighboursAskedAt = turn.now;
   turn.effects.push({ type: 'probeNeighbours', members: others(turn) });
 }
 
@@ -260,12 +264,14 @@ function tellUnfenced(turn: Turn): void {
   for (const node of others(turn)) sendUnfenced(turn, node);
 }
 
-export function sendUnfenced(turn: Turn, to: NodeName): void {
+/** @param vips those that are told of; by default all */
+export function sendUnfenced(turn: Turn, to: NodeName, vips?: readonly Vip[]): void {
   const { state } = turn;
-  if (state.unfenced.own.size === 0) return;
+  const own = vips?.flatMap((vip) => entryOf(state, vip)) ?? [...state.unfenced.own];
+  if (own.length === 0) return;
   const heardAt = state.members.get(to)?.heardAt ?? LONG_AGO;
   const hears = turn.now - heardAt < UNFENCED_AFTER;
-  const claims = [...state.unfenced.own]
+  const claims = own
     .filter(([, { phase }]) => phase !== 'refused')
     .map(([vip, { epoch, phase }]) => ({ vip, epoch, intended: phase === 'intended' }));
   for (let i = 0; i < claims.length; i += CLAIMS_A_PAGE) {
@@ -273,11 +279,16 @@ export function sendUnfenced(turn: Turn, to: NodeName): void {
   }
 }
 
+function entryOf({ unfenced }: State, vip: Vip): (readonly [Vip, OwnUnfenced])[] {
+  const own = unfenced.own.get(vip);
+  return own === undefined ? [] : [[vip, own]];
+}
+
 /** Fenced before unfenced, then epoch, then rank. A claimant that does not hear us cannot give way, so we do. */
 export function onUnfenced(turn: Turn, from: NodeName, message: Extract<Message, { type: 'unfenced' }>): void {
   const { state, now } = turn;
   const { self } = state.config;
-  let answered = false;
+  const contested: Vip[] = [];
   for (const { vip, epoch, intended } of message.claims) {
     state.asked.delete(vip);
     const holding = state.holdings.get(vip);
@@ -299,11 +310,10 @@ export function onUnfenced(turn: Turn, from: NodeName, message: Extract<Message,
     const yields =
       !message.hears || (intended ? own.phase !== 'answering' && higher : own.phase !== 'answering' || higher);
     if (yields) stopUnfenced(turn, vip, 'higherClaim');
-    else if (!answered) {
-      answered = true;
-      sendUnfenced(turn, from);
-    }
+    else contested.push(vip);
   }
+  // Of no others: answers of whole tables to each page of a table would never end.
+  sendUnfenced(turn, from, contested);
   wake(turn, 'unfenced', now);
   wake(turn, 'succession', now);
 }

@@ -25,6 +25,8 @@ export type WireClientOptions = Omit<WireInit, 'counters'> & {
 /** Three speakers with 300 VIPs collect garbage without end below 64: leases are then lost to pauses. */
 const HEAP_MB = 128;
 const ALIVE_EVERY_MS = 1000;
+/** A thread that does not end by itself in this time is stuck. */
+const END_WITHIN_MS = 500;
 
 /** The main thread's side of the wire. */
 export class WireClient {
@@ -115,7 +117,11 @@ export class WireClient {
   async #end(): Promise<void> {
     this.#ended = true;
     clearInterval(this.#alive);
-    await this.#worker.terminate();
+    const exited = new Promise((resolve) => this.#worker.once('exit', resolve));
+    this.#worker.postMessage({ type: 'end' } satisfies ToWire);
+    const timer = setTimeout(() => void this.#worker.terminate(), END_WITHIN_MS);
+    await exited;
+    clearTimeout(timer);
   }
 
   #sender(section: keyof Sections): { onAcknowledge(generation: number): void; onResend(): void } {

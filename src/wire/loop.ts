@@ -55,7 +55,7 @@ export class WireLoop {
     this.#aliveAt = shell.now();
   }
 
-  receive(message: Exclude<ToWire, BfdUpdate>): void {
+  receive(message: Exclude<ToWire, BfdUpdate | { readonly type: 'end' }>): void {
     this.#aliveAt = this.#shell.now();
     switch (message.type) {
       case 'section':

@@ -82,7 +82,9 @@ export type ToWire =
   | { readonly type: 'command'; readonly command: WireCommand }
   | { readonly type: 'keys'; readonly keys: readonly Uint8Array[] }
   /** Every second: the main thread is alive. */
-  | { readonly type: 'alive' };
+  | { readonly type: 'alive' }
+  /** Close every socket and end: a thread that is ended from outside, amid a callback of a socket, aborts the process. */
+  | { readonly type: 'end' };
 
 export type FromWire =
   | { readonly type: 'ready' }

@@ -42,7 +42,12 @@ function start(port: NonNullable<typeof parentPort>): void {
     post,
   );
   port.on('message', (message: ToWire) => {
-    if (message.type === 'section' && message.section === 'bfd') bfd.receive(message);
+    if (message.type === 'end') {
+      clearTimeout(timer);
+      loop.close();
+      bfd.close();
+      port.close();
+    } else if (message.type === 'section' && message.section === 'bfd') bfd.receive(message);
     else loop.receive(message);
   });
   post({ type: 'ready' });
