@@ -13,6 +13,8 @@ import {
   SOL_SOCKET,
 } from './libc.ts';
 
+/** Every frame, also those that are sent, and before a bridge takes them off its port. */
+export const ETH_P_ALL = 0x0003;
 export const ETH_P_ARP = 0x0806;
 export const ETH_P_IPV6 = 0x86dd;
 
@@ -24,7 +26,7 @@ const BATCH = 64;
 
 export interface PacketSocketOptions {
   readonly interfaceIndex: number;
-  readonly protocol: typeof ETH_P_ARP | typeof ETH_P_IPV6;
+  readonly protocol: typeof ETH_P_ALL | typeof ETH_P_ARP | typeof ETH_P_IPV6;
   readonly filter: readonly Instruction[];
   /** Called with a frame that is valid until the call returns. Must not throw. */
   readonly onFrame: (frame: Uint8Array) => void;

@@ -167,7 +167,9 @@ function judge(seen: Seen, expected: Expected): StepResult {
     within(seen.silence, expected.silence) &&
     within(seen.unanswered, expected.unanswered) &&
     (expected.moves === undefined || seen.turns.length === expected.moves + 1);
-  const answered = seen.turns.map(({ node, mac }) => `${node} (${mac})`).join(', then ');
+  // Two halves that meet answer alternately for a moment: then each is named once.
+  const answerers = seen.turns.map(({ node, mac }) => `${node} (${mac})`);
+  const answered = answerers.length <= 4 ? answerers.join(', then ') : [...new Set(answerers)].join(' and ');
   return {
     ok,
     ms: seen.silence,

@@ -3,7 +3,7 @@ import { type Ip, isV4, isV6, parseIp } from '../../net/ip.ts';
 import { type Mac, parseMac } from '../../net/mac.ts';
 import { must } from '../../net/result.ts';
 import { ETH_P_ARP, ETH_P_IPV6, PacketSocket } from '../../sys/packet-socket.ts';
-import type { Capture } from './capture.ts';
+import type { Capture, Packet } from './capture.ts';
 import type { Namespace } from './namespace.ts';
 import type { Dual } from './nodes.ts';
 
@@ -46,17 +46,20 @@ export class AnswerRecord implements AsyncDisposable {
   async stop(): Promise<Answer[]> {
     this.#asker[Symbol.dispose]();
     const packets = await this.#capture.stop();
-    return packets.flatMap(({ at, text }) => {
-      const found = CLAIM.exec(text);
-      const vip = found?.[2] ?? found?.[3] ?? found?.[4] ?? found?.[5];
-      return found?.[1] === undefined || vip === undefined ? [] : [{ at, vip, mac: found[1] }];
-    });
+    return packets.flatMap((packet) => readAnswer(packet) ?? []);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#asker[Symbol.dispose]();
     await this.#capture[Symbol.asyncDispose]();
   }
+}
+
+/** Undefined: it is a question, or of something else. */
+export function readAnswer({ at, text }: Packet): Answer | undefined {
+  const [, mac, ...addresses] = CLAIM.exec(text) ?? [];
+  const vip = addresses.join('');
+  return mac === undefined ? undefined : { at, vip, mac };
 }
 
 /** One turn for each holder in their order shows that no two answered at the same time. */

@@ -72,8 +72,13 @@ export class Lan {
 
   /** Of all frames, this share is lost from now on. */
   async lose(percent: number): Promise<void> {
-    const rule = percent === 0 ? [] : [`add rule bridge cut noise numgen random mod 100 < ${percent} drop`];
-    await nft(this.bridge, 'flush chain bridge cut noise', ...rule);
+    if (percent === 0) await nft(this.bridge, 'flush chain bridge cut noise');
+    else await this.drop(`numgen random mod 100 < ${percent}`);
+  }
+
+  /** Loses what matches, by nftables' words, until `lose(0)`. */
+  async drop(match: string): Promise<void> {
+    await nft(this.bridge, 'flush chain bridge cut noise', `add rule bridge cut noise ${match} drop`);
   }
 }
 

@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type Answer, AnswerRecord, longestSilence, type Turn, turnsOf } from './answers.ts';
 import { tcpBackend } from './backends.ts';
 import { eventually } from './eventually.ts';
@@ -29,6 +30,8 @@ export interface LeaderLabOptions {
 /** What happened on the LAN and at the client during a fault. */
 export interface Seen extends ProbeResult {
   readonly answers: readonly Answer[];
+  /** The longest time in milliseconds that this process, and so perhaps the speakers, had to wait for a processor. */
+  readonly stall: number;
   /** Milliseconds in which nobody answered for the first VIP. */
   readonly unanswered: number;
   /** Of the first VIP, with the names of the nodes. */
@@ -154,15 +157,18 @@ export class LeaderLab implements AsyncDisposable {
       () => probe.answered,
       (count) => count > 20,
     );
+    const delay = monitorEventLoopDelay({ resolution: 1 });
+    delay.enable();
     let result: ProbeResult;
     try {
       await fault();
     } finally {
+      delay.disable();
       result = await probe.stop();
     }
     const answers = await record.stop();
     const unanswered = longestSilence(answers, vip);
-    return { ...result, answers, unanswered, turns: this.turns(answers, vip) };
+    return { ...result, stall: Math.round(delay.max / 1e6), answers, unanswered, turns: this.turns(answers, vip) };
   }
 
   turns(answers: readonly Answer[], vip: string = VIP): (Turn & { readonly node: string })[] {
