@@ -3,10 +3,13 @@ import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/pro
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+import { connect } from 'node:tls';
 import { type Claim, claimPorts } from '../claim.ts';
 import { Background, type Output, type RunOptions, run } from '../command.ts';
 import { eventually } from '../eventually.ts';
 import type { Namespace } from '../namespace.ts';
+import { tcpSocket } from '../sockets.ts';
 import type { Program } from './programs.ts';
 
 export interface ControlPlaneOptions {
@@ -87,7 +90,7 @@ export class ControlPlane implements AsyncDisposable {
     await this.kubectl(['apply', '-f', '-'], { input: text });
   }
 
-  /** @returns the object as the server has it. Not for control planes in a namespace. */
+  /** @returns the object as the server has it. */
   async send(method: string, path: string, body?: object, type = 'application/json'): Promise<unknown> {
     const { status, text } = await this.#request(method, path, body, type);
     if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`);
@@ -130,8 +133,7 @@ export class ControlPlane implements AsyncDisposable {
     });
     const readiness = async () => {
       if (!server.running) throw new Error(`kube-apiserver ended:\n${server.lines.slice(-5).join('\n')}`);
-      if (this.#options.at === undefined) return (await this.#request('GET', '/readyz')).text;
-      return (await this.kubectl(['get', '--raw', '/readyz'])).stdout;
+      return (await this.#request('GET', '/readyz')).text;
     };
     await eventually('the API server is ready', readiness, (text) => text === 'ok', STARTUP);
   }
@@ -254,11 +256,25 @@ export class ControlPlane implements AsyncDisposable {
     });
   }
 
+  /** Into the namespace of the control plane, if it has one. */
+  #connection(ca: Buffer) {
+    const { at } = this.#options;
+    if (at === undefined) return {};
+    const createConnection = (_: unknown, created: (error: Error | null, socket: Duplex) => void) => {
+      const socket = tcpSocket(at.namespace.path, at.address).connect(this.#port('api'), at.address);
+      socket.once('connect', () => created(null, connect({ socket, ca, host: at.address })));
+      socket.once('error', (error) => created(error, socket));
+      return undefined;
+    };
+    return { createConnection };
+  }
+
   async #request(method: string, path: string, body?: object, type = 'application/json') {
     const ca = await readFile(this.certificateAuthority);
     const headers = { authorization: `Bearer ${this.token}`, 'content-type': type };
     return new Promise<{ status: number; text: string }>((resolve, reject) => {
-      const sent = request(new URL(path, this.server), { method, ca, headers, timeout: 30_000 }, (response) => {
+      const options = { method, ca, headers, timeout: 30_000, ...this.#connection(ca) };
+      const sent = request(new URL(path, this.server), options, (response) => {
         let text = '';
         response.setEncoding('utf8');
         response.on('data', (chunk: string) => {
