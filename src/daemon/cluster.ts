@@ -43,6 +43,7 @@ const MANAGER = 'signpost';
 const LEASE = 'signpost-coordinator';
 const KEYS = 'signpost-keys';
 const KEYS_EVERY_MS = 30_000;
+const TELL_WITHIN_MS = 20;
 
 /** The daemon's part in a cluster: it follows the API server, and tells what is true there. */
 export class Cluster {
@@ -54,6 +55,8 @@ export class Cluster {
   readonly #writer: StatusWriter;
   readonly #recorder: EventRecorder;
   #told: Told | undefined;
+  #latest: Plan | undefined;
+  #telling: NodeJS.Timeout | undefined;
   #running: Promise<unknown> = Promise.resolve();
 
   private constructor(client: ApiClient, keys: readonly Uint8Array[], options: ClusterOptions) {
@@ -124,8 +127,21 @@ export class Cluster {
     this.#running = Promise.all([this.#watch.run(signal), this.#elector.run(signal), this.#followKeys(signal)]);
   }
 
-  /** Tells what the plan says, once all was read that there is. */
+  /**
+   * Tells what the plan says, once all was read that there is: who has which address at once, since others wait for
+   * that, all else a little later, together with what comes meanwhile.
+   */
   tell(plan: Plan): void {
+    this.#latest = plan;
+    if (plan.allocation.routes !== this.#told?.plan.allocation.routes) this.#tellNow();
+    else this.#telling ??= setTimeout(() => this.#tellNow(), TELL_WITHIN_MS);
+  }
+
+  #tellNow(): void {
+    clearTimeout(this.#telling);
+    this.#telling = undefined;
+    const plan = this.#latest;
+    if (plan === undefined) return;
     const owner = this.#ownerOf(plan);
     const wanted = wantedStatuses(plan, { version: VERSION, owner }, this.#told);
     this.#told = { plan, wanted };
@@ -134,6 +150,7 @@ export class Cluster {
 
   /** After the signal has aborted: gives the lease back, within a while. */
   async close(withinMs: number): Promise<void> {
+    clearTimeout(this.#telling);
     this.#writer[Symbol.dispose]();
     await Promise.race([this.#running, delay(withinMs, undefined, { ref: false })]);
   }

@@ -248,10 +248,11 @@ function planForwarding(world: World, previous: Plan, vips: Plan['vips'], { surr
   }
   const before = previous.forwarding;
   const edited = before.entries.with(entries);
-  const interfaces =
-    vips === previous.vips && surroundings === before.direct && edited === before.entries
-      ? before.announcingInterfaces
-      : announcingInterfaces(before.announcingInterfaces, vips, hasDirect(edited) ? surroundings.interfaces : []);
+  const moved =
+    surroundings !== before.direct || interfacesMoved(vips, previous.vips) || [...dirty.values()].some(isDirect);
+  const interfaces = moved
+    ? announcingInterfaces(before.announcingInterfaces, vips, hasDirect(edited) ? surroundings.interfaces : [])
+    : before.announcingInterfaces;
   const forwarding: ForwardingPlan = {
     vips: before.vips.with(Array.from(dirty, ([vip, { after }]) => [vip, after && true] as const)),
     entries: edited,
@@ -289,6 +290,17 @@ function planBounces(world: World, previous: Plan): Table<Vip, Bounce> {
     return [vip, after && to && { to, device: after.segment }] as const;
   });
   return before.with(edits);
+}
+
+function isDirect({ before, after }: { readonly before: VipPlan | undefined; readonly after: VipPlan | undefined }) {
+  return [before, after].some((vip) => vip?.entries.some(({ direct }) => direct !== undefined));
+}
+
+function interfacesMoved(vips: Plan['vips'], old: Plan['vips']): boolean {
+  for (const { before, after } of vips.changes(old)) {
+    if (before?.l2?.interface.name !== after?.l2?.interface.name) return true;
+  }
+  return false;
 }
 
 /** Interfaces by which packets for some VIP enter or may enter, the same list where nothing changed. */
