@@ -84,6 +84,7 @@ const ConfigSchema = z
     profile: z.enum(['fast', 'default', 'calm']).default('default'),
     witness: z.stringbool().or(z.boolean()).default(false),
     metrics: hostAndPort.optional(),
+    bgpPasswordDir: z.string().default('/etc/signpost/bgp'),
     bgpPort: z.coerce.number().int().min(0).max(65535).default(179),
     drainSeconds: z.coerce.number().min(0).max(3600).default(30),
     logLevel: z.enum(['trace', 'debug', 'info', 'warn', 'error']).default('info'),

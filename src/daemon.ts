@@ -1,11 +1,14 @@
 import { type MonotonicNs, monotonicClock, NS_PER_MS } from '../net/clock.ts';
 import { formatProblem, ok, type Result } from '../net/result.ts';
 import { Table } from '../net/table.ts';
+import { readPassword } from './act/bgp/password.ts';
+import type { BgpActuator } from './act/bgp.ts';
 import { removeForwarding } from './act/forwarding/cleanup.ts';
 import { createForwarding, type Forwarding, type ForwardingReport } from './act/forwarding/forwarding.ts';
 import { readConntrackUse } from './act/forwarding/readings.ts';
 import { loadMemory, MemoryWriter } from './act/memory.ts';
 import type { Config } from './config.ts';
+import { startBgp } from './daemon/bgp.ts';
 import { Cluster } from './daemon/cluster.ts';
 import { explain, parseQuestion } from './decide/direct/explain.ts';
 import { followedNeighbours } from './decide/direct/surroundings.ts';
@@ -14,8 +17,9 @@ import type { RoutePlan } from './decide/route-plan.ts';
 import { routeStatus } from './decide/route-status.ts';
 import { readKeys } from './keys.ts';
 import { kubeconfigAccess, podAccess } from './kubernetes/access.ts';
+import type { BgpStatus } from './observability/bgp-status.ts';
 import { parseCommand } from './observability/commands.ts';
-import { serveControlSocket } from './observability/control-socket.ts';
+import { type ControlReply, serveControlSocket } from './observability/control-socket.ts';
 import { serveHttp } from './observability/http.ts';
 import type { Logger } from './observability/log.ts';
 import { createMetrics, type Metrics } from './observability/metrics.ts';
@@ -52,6 +56,7 @@ export interface Daemon {
 const LEASE_RETURN_MS = 500;
 /** What the API server does not say in this time counts as not said. */
 const ASK_MS = 500;
+const MESSAGE_KINDS = ['open', 'update', 'notification', 'keepalive', 'routeRefresh'] as const;
 const STRANGER_RETRY_MS = 300_000;
 
 /** The only place that wires: sources into the loop, the loop into the plan, the plan into the actuators. */
@@ -74,6 +79,10 @@ export async function startDaemon(config: Config, log: Logger, hooks: DaemonHook
       onChange(listener, signal) {
         listeners.add(listener);
         signal.addEventListener('abort', () => listeners.delete(listener));
+      },
+      views: {
+        bgp: () => running.bgpStatus(),
+        'bgp/routes': (query) => running.bgpRoutes(query.get('peer') ?? ''),
       },
       commands: {
         drain: (body) => running.drain(true, body),
@@ -133,7 +142,18 @@ export async function startDaemon(config: Config, log: Logger, hooks: DaemonHook
     onProblem: (trouble) => log.warn({}, formatProblem(trouble)),
   });
   const neighbours = new Neighbours((found) => running.dispatch({ type: 'neighbours', neighbours: found }));
-  running.attach(wire, forwarding, neighbours, cluster);
+  const bgp = (restarted: boolean) =>
+    startBgp({
+      node: config.node,
+      port: config.bgpPort,
+      log,
+      restarted,
+      setBfd: (table) => wire.setBfd(table),
+      readPassword: (ref) => cluster?.password(ref) ?? readPassword(config.bgpPasswordDir, ref),
+      links: () => running.plan.world.links,
+      onSessions: (sessions) => running.dispatch({ type: 'bgp', sessions }),
+    });
+  running.attach({ wire, forwarding, neighbours, cluster, bgp });
 
   const links = watchLinks((found) => running.dispatch({ type: 'links', links: found }), neighbours);
   if (links.problem !== undefined) {
@@ -162,7 +182,7 @@ export async function startDaemon(config: Config, log: Logger, hooks: DaemonHook
     async stop(within: number) {
       log.info({}, 'handing over and ending');
       const asked = cluster?.whyLeaving(running.plan.world, ASK_MS);
-      await wire.leave(AbortSignal.timeout(within));
+      await Promise.all([running.endBgp(within), wire.leave(AbortSignal.timeout(within))]);
       links.ok[Symbol.dispose]();
       ending.abort();
       await cluster?.close(LEASE_RETURN_MS);
@@ -227,6 +247,16 @@ async function connectOrigin(
   return cluster.problem === undefined ? ok({ keys: cluster.ok.keys, cluster: cluster.ok }) : cluster;
 }
 
+/** What the plan is carried out by. */
+interface Parts {
+  readonly wire: WireClient;
+  readonly forwarding: Forwarding;
+  readonly neighbours: Neighbours;
+  readonly cluster: Cluster | undefined;
+  /** @param restarted packets were carried all the time since the last process */
+  readonly bgp: (restarted: boolean) => BgpActuator;
+}
+
 /** What changes while the daemon runs. */
 class RunningDaemon {
   readonly #config: Config;
@@ -238,10 +268,9 @@ class RunningDaemon {
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #suspectedAt = new Map<string, number>();
   #plan: Plan;
-  #wire: WireClient | undefined;
-  #forwarding: Forwarding | undefined;
-  #cluster: Cluster | undefined;
-  #neighbours: Neighbours | undefined;
+  #parts: Parts | undefined;
+  #bgp: BgpActuator | undefined;
+  #inherited = false;
   #problems = new Set<string>();
   #ready = false;
   #drainAsked = false;
@@ -278,11 +307,8 @@ class RunningDaemon {
 
   readonly dispatch = (event: WorldEvent): void => this.#loop.dispatch(event);
 
-  attach(wire: WireClient, forwarding: Forwarding, neighbours: Neighbours, cluster: Cluster | undefined): void {
-    this.#wire = wire;
-    this.#forwarding = forwarding;
-    this.#neighbours = neighbours;
-    this.#cluster = cluster;
+  attach(parts: Parts): void {
+    this.#parts = parts;
   }
 
   onPlanned(listener: () => void): void {
@@ -302,14 +328,15 @@ class RunningDaemon {
   }
 
   onKeys(keys: readonly Uint8Array[]): void {
-    this.#wire?.setKeys(keys);
+    this.#parts?.wire.setKeys(keys);
   }
 
   onApiFailure(): void {
     this.#metrics.apiFailures.inc();
   }
 
-  onForwarding({ applied, problem, clusterIp, direct }: ForwardingReport): void {
+  onForwarding({ applied, problem, inherited, clusterIp, direct }: ForwardingReport): void {
+    this.#inherited = inherited;
     if (problem !== undefined) {
       this.#metrics.applyFailures.inc({ actuator: 'forwarding' });
       this.#log.warn({}, `the nftables rules could not be installed: ${formatProblem(problem)}`);
@@ -332,8 +359,12 @@ class RunningDaemon {
       this.#log[message.level](message.fields, message.message);
       return;
     }
-    this.#observeWire(message);
-    this.dispatch({ type: 'wire', message });
+    if (message.type === 'bfd') this.#bgp?.onBfd(message.event);
+    else if (message.type === 'bfdStatus') this.#bgp?.onBfdStatus(message.sessions);
+    else {
+      this.#observeWire(message);
+      this.dispatch({ type: 'wire', message });
+    }
   }
 
   drain(draining: boolean, body: Readonly<Record<string, unknown>>) {
@@ -346,7 +377,7 @@ class RunningDaemon {
     if (command.problem !== undefined)
       return Promise.resolve({ status: 400, body: { message: formatProblem(command.problem) } });
     this.#log.info(command.ok, `asked to ${type}`);
-    this.#wire?.command(command.ok);
+    this.#parts?.wire.command(command.ok);
     return Promise.resolve({ status: 202, body: { accepted: true } });
   }
 
@@ -362,7 +393,7 @@ class RunningDaemon {
   refreshMetrics(): void {
     const metrics = this.#metrics;
     const { world } = this.#plan;
-    for (const [kind, value] of Object.entries(this.#wire?.counters() ?? {})) metrics.wire.set({ kind }, value);
+    for (const [kind, value] of Object.entries(this.#parts?.wire.counters() ?? {})) metrics.wire.set({ kind }, value);
     const answered = [...world.wire.answered.values()];
     metrics.vipsAnswered.set({ fenced: 'true' }, answered.filter(({ fenced }) => fenced).length);
     metrics.vipsAnswered.set({ fenced: 'false' }, answered.filter(({ fenced }) => !fenced).length);
@@ -378,7 +409,21 @@ class RunningDaemon {
       metrics.leaseHeld.set({ segment }, lease?.held === true ? 1 : 0);
       metrics.membersAlive.set({ segment }, [...members.values()].filter(({ alive }) => alive).length);
     }
+    this.#refreshBgpMetrics();
     void readConntrackUse().then((use) => use && metrics.conntrackUsed.set(use.entries / use.limit));
+  }
+
+  #refreshBgpMetrics(): void {
+    const { bgpEstablished, bgpTimesEstablished, bgpRoutes, bgpMessages, bfdUp } = this.#metrics;
+    for (const metric of [bgpEstablished, bgpTimesEstablished, bgpRoutes, bgpMessages, bfdUp]) metric.reset();
+    for (const { peer, state, established, families, sent, received, bfd } of this.#bgp?.status().sessions ?? []) {
+      bgpEstablished.set({ peer }, state === 'Established' ? 1 : 0);
+      bgpTimesEstablished.set({ peer }, established);
+      for (const { family, advertised } of families) bgpRoutes.set({ peer, family }, advertised);
+      for (const kind of MESSAGE_KINDS) bgpMessages.set({ peer, direction: 'sent', kind }, sent[kind]);
+      for (const kind of MESSAGE_KINDS) bgpMessages.set({ peer, direction: 'received', kind }, received[kind]);
+      if (bfd !== undefined) bfdUp.set({ peer }, bfd.state === 'Up' ? 1 : 0);
+    }
   }
 
   async close(): Promise<void> {
@@ -398,13 +443,51 @@ class RunningDaemon {
     this.#ready = true;
     if (this.#plan.forwarding !== before.forwarding || world.forwarding.applied === undefined) this.#applyForwarding();
     if (this.#plan.segments !== before.segments)
-      this.#neighbours?.follow(followedNeighbours(world, this.#plan.segments.values()));
-    this.#wire?.setSegments(this.#plan.segments);
-    this.#wire?.setVips(this.#plan.l2);
+      this.#parts?.neighbours.follow(followedNeighbours(world, this.#plan.segments.values()));
+    this.#parts?.wire.setSegments(this.#plan.segments);
+    this.#parts?.wire.setVips(this.#plan.l2);
+    this.#applyBgp(before);
     this.#memory?.writer.set(this.#plan.allocation.routes);
-    this.#cluster?.tell(this.#plan);
+    this.#parts?.cluster?.tell(this.#plan);
     this.#followDrain(world);
     this.#scheduleExpiries(before.world, world);
+  }
+
+  /**
+   * Not before the kernel has all rules: the End-of-RIB after the first routes makes peers forget what they kept over
+   * a restart. Without a peer there is no listener.
+   */
+  #applyBgp(before: Plan): void {
+    const { bgp, world } = this.#plan;
+    if (world.forwarding.applied === undefined || (this.#bgp === undefined && bgp.sessions.size === 0)) return;
+    const began = this.#bgp === undefined;
+    this.#bgp ??= this.#parts?.bgp(this.#inherited);
+    if (began || bgp !== before.bgp) void this.#bgp?.apply(bgp);
+  }
+
+  bgpStatus(): ControlReply {
+    const none: BgpStatus = {
+      node: this.#config.node,
+      sessions: [],
+      withoutSession: Array.from(this.#plan.bgp.withoutSession, ([peer, reason]) => ({ peer, reason })),
+      withheld: [],
+      events: [],
+      draining: 'no',
+    };
+    return { status: 200, body: this.#bgp?.status() ?? none };
+  }
+
+  bgpRoutes(peer: string): ControlReply {
+    const routes = this.#bgp?.routes(peer);
+    return routes === undefined
+      ? { status: 404, body: { message: `no session with a BGPPeer ${peer}; see 'signpost bgp summary'` } }
+      : { status: 200, body: routes };
+  }
+
+  /** A node that is drained ends its sessions; else peers keep our routes until the next process is there. */
+  async endBgp(withinMs: number): Promise<void> {
+    const ending = this.#plan.world.draining ? 'shutdown' : 'restart';
+    await this.#bgp?.close(ending, AbortSignal.timeout(withinMs));
   }
 
   /** What the spec of this node's Speaker asks for. */
@@ -417,7 +500,7 @@ class RunningDaemon {
 
   #applyForwarding(): void {
     const end = this.#metrics.applySeconds.startTimer({ actuator: 'forwarding' });
-    void this.#forwarding?.apply(this.#plan.forwarding).then(() => end());
+    void this.#parts?.forwarding.apply(this.#plan.forwarding).then(() => end());
   }
 
   /** What must end by itself: the bounce after a move, the quarantine of an address. */

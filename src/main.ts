@@ -25,6 +25,13 @@ const MOVES = [
   },
 ] as const;
 
+const BGP_VIEWS = [
+  { name: 'summary', description: 'One line a session.', sample: 'signpost bgp summary' },
+  { name: 'neighbor', description: 'Everything about sessions.', sample: 'signpost bgp neighbor --peer tor1' },
+  { name: 'routes', description: 'What each peer was sent.', sample: 'signpost bgp routes --peer tor1' },
+  { name: 'events', description: 'What happened lately.', sample: 'signpost bgp events' },
+] as const;
+
 const output: Output = {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
@@ -66,6 +73,10 @@ async function main(argv: readonly string[]): Promise<number> {
     .option('--witness', 'only vote: never announce')
     .option('--metrics <address:port>', 'serve metrics, health and the status page')
     .option('--bgp-port <port>', 'TCP port of the BGP listener, 0 for none')
+    .option(
+      '--bgp-password-dir <folder>',
+      'passwords of BGP sessions, without Kubernetes: FOLDER/NAME or FOLDER/NAME/KEY',
+    )
     .option('--drain-seconds <seconds>', 'how long open connections are passed on after a hand-over')
     .option('--log-level <level>', 'trace, debug, info, warn or error')
     .option('--log-format <format>', 'auto, json or pretty')
@@ -162,7 +173,27 @@ async function main(argv: readonly string[]): Promise<number> {
       code = await cleanup({ ...flags, keepState: flags.keepState === true }, output);
     });
 
-  const bgp = program.command('bgp').description('BGP.');
+  const bgp = program.command('bgp').description('BGP sessions of the speaker on this node, and BGP bytes explained.');
+  for (const { name, description, sample } of BGP_VIEWS) {
+    bgp
+      .command(name)
+      .description(description)
+      .addOption(socket())
+      .addOption(format())
+      .option('--peer <peer>', 'name of a BGPPeer, or address of the peer')
+      .addHelpText('after', example(sample))
+      .action(async (flags: { socket: string; output: Format; peer?: string }) => {
+        const views = await import('./cli/bgp.ts');
+        const show = {
+          summary: views.bgpSummary,
+          neighbor: views.bgpNeighbor,
+          routes: views.bgpRoutes,
+          events: views.bgpEvents,
+        };
+        const { socket: path, output: form, peer } = flags;
+        code = await show[name]({ socket: path, format: form, ...(peer === undefined ? {} : { peer }) }, output);
+      });
+  }
   bgp
     .command('decode <source>')
     .description('Explain BGP messages: hexadecimal digits, a file, or - for standard input.')

@@ -1,5 +1,5 @@
 import { formatProblem } from '../../net/result.ts';
-import type { ConditionView, RouteView, StatusDocument } from '../observability/status-document.ts';
+import type { ConditionView, RouteView, StatusDocument, VipView } from '../observability/status-document.ts';
 import { callDaemon, watchDaemon } from './control-client.ts';
 import { columns, type Format, type Output, paint, structured } from './output.ts';
 
@@ -46,7 +46,13 @@ function header(document: StatusDocument, output: Output): string {
     `${paint(output, 'bold', `node ${document.node}`)}  signpost ${document.version}  ${source.kind} ${source.detail}: ${state}`,
     `speakers ${alive} of ${document.members.length} alive${leases.length > 0 ? `, lease ${leases.join('; ')}` : ''}`,
     `forwarding ${document.forwarding.entries} entries for ${document.forwarding.vips} VIPs, ${document.forwarding.applied ? 'in the kernel' : 'not in the kernel'}`,
+    ...sessions(document),
   ].join('\n');
+}
+
+function sessions({ sessions: all }: StatusDocument): string[] {
+  const established = all.filter(({ state }) => state === 'Established').length;
+  return all.length === 0 ? [] : [`bgp ${established} of ${all.length} sessions established`];
 }
 
 function routes(document: StatusDocument, wide: boolean, output: Output): string {
@@ -86,11 +92,7 @@ function vips(document: StatusDocument, output: Output): string {
     document.vips.map((vip) => [
       vip.vip,
       vip.mode,
-      vip.holder === undefined
-        ? paint(output, 'red', 'nobody')
-        : vip.holder === document.node
-          ? paint(output, 'bold', vip.holder)
-          : vip.holder,
+      leader(vip, document, output),
       vip.interface ?? '-',
       String(vip.epoch),
       vip.mode === 'L2' && vip.holder !== undefined ? (vip.fenced ? 'yes' : paint(output, 'yellow', 'no')) : '-',
@@ -98,6 +100,11 @@ function vips(document: StatusDocument, output: Output): string {
       vip.why,
     ]),
   );
+}
+
+function leader({ holder, peers }: VipView, { node }: StatusDocument, output: Output): string {
+  if (holder !== undefined) return holder === node ? paint(output, 'bold', holder) : holder;
+  return peers === undefined ? paint(output, 'red', 'nobody') : `to ${peers.join(', ')}`;
 }
 
 /** Everything that is not as its author asked, one line each. */
@@ -112,6 +119,9 @@ function troubles(document: StatusDocument, output: Output): string {
     ...document.routes.flatMap((route) =>
       route.conditions.filter(isBad).map(bad(`ServiceRoute ${route.namespace}/${route.name}`)),
     ),
+    ...document.sessions
+      .filter(({ state }) => state !== 'Established')
+      .map(({ peer, state, reason }) => `BGPPeer ${peer}: ${state}${reason === undefined ? '' : `: ${reason}`}`),
     ...(document.forwarding.problem === undefined ? [] : [`forwarding: ${document.forwarding.problem}`]),
   ];
   return lines.map((line) => `${paint(output, 'yellow', '!')} ${line}`).join('\n');

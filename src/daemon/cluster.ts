@@ -6,12 +6,14 @@ import { Backoff } from '../../net/backoff.ts';
 import { monotonicClock } from '../../net/clock.ts';
 import type { NodeName } from '../../net/names.ts';
 import { formatProblem, ok, problem, type Result } from '../../net/result.ts';
+import { parsePassword } from '../act/bgp/password.ts';
 import { EventRecorder } from '../act/events/recorder.ts';
 import { transitions } from '../act/events/transitions.ts';
 import { storedConditions } from '../act/status/times.ts';
 import { type Told, wantedStatuses } from '../act/status/wanted-statuses.ts';
 import { type StatusWrite, StatusWriter } from '../act/status/writer.ts';
 import { CONTROLLER_NAME } from '../api/service-route.ts';
+import type { PasswordRef } from '../decide/bgp/types.ts';
 import type { Plan } from '../decide/plan.ts';
 import type { ClusterAccess } from '../kubernetes/access.ts';
 import { type ApiClient, createClient } from '../kubernetes/client.ts';
@@ -19,7 +21,7 @@ import { deleteObject } from '../kubernetes/delete.ts';
 import { Elector } from '../kubernetes/elector.ts';
 import { type ApiFailure, describeFailure } from '../kubernetes/failure.ts';
 import { apiVersionOf, RESOURCES } from '../kubernetes/resources.ts';
-import { sharedKeys } from '../kubernetes/secrets.ts';
+import { secretEntry, sharedKeys } from '../kubernetes/secrets.ts';
 import type { Logger } from '../observability/log.ts';
 import { ClusterWatch } from '../observe/kubernetes/cluster.ts';
 import { VERSION } from '../version.ts';
@@ -119,6 +121,12 @@ export class Cluster {
         return problem(`Secret ${KEYS}`, undefined, 'was not read before the end was asked for', 'start again');
       }
     }
+  }
+
+  /** Of a BGP session, in a Secret of Signpost's namespace. */
+  async password({ name, key }: PasswordRef): Promise<Result<string>> {
+    const entry = await secretEntry(this.#client, name, key);
+    return entry.problem === undefined ? parsePassword(new TextDecoder().decode(entry.ok), `Secret ${name}`) : entry;
   }
 
   start(signal: AbortSignal): void {

@@ -50,6 +50,14 @@ export interface Share {
   readonly vips: number;
 }
 
+const WITNESS = 'this node only votes';
+const NOT_SELECTED = 'spec.nodeSelector does not select this node';
+
+/** The peer is meant for other nodes. */
+export function isForOthers(reason: string): boolean {
+  return reason === WITNESS || reason === NOT_SELECTED;
+}
+
 export function emptyBgpPlan(links: Links): BgpPlan {
   return {
     input: {
@@ -132,7 +140,7 @@ function planSessions(input: BgpInput, previous: BgpPlan): Pick<BgpPlan, 'sessio
   const around = { links: input.links, nodeAddresses: input.node?.addresses ?? [] };
   for (const [name, peer] of input.peers) {
     if (input.witness || !isForNode(peer, labelsOf(input))) {
-      withoutSession.set(name, input.witness ? 'this node only votes' : 'spec.nodeSelector does not select this node');
+      withoutSession.set(name, input.witness ? WITNESS : NOT_SELECTED);
       continue;
     }
     const session = planSession(peer, around);
@@ -193,7 +201,7 @@ function planAdvertisers(
 
 /** Why this node attracts no traffic at all. */
 function unfit({ witness, node }: BgpInput): string | undefined {
-  if (witness) return 'this node only votes';
+  if (witness) return WITNESS;
   if (node === undefined) return undefined;
   const { excluded, networkUnavailable, outOfService } = nodeFacts(node);
   if (excluded) return 'the node is excluded from external load balancers';

@@ -9,6 +9,7 @@ import type { Grant, Pool, Route } from '../world/objects.ts';
 import type { World } from '../world/types.ts';
 import { type Allocation, type AllocationRequest, allocate, emptyAllocation } from './allocate.ts';
 import { type Announcer, announcersOf } from './announcers.ts';
+import { type BgpPlan, bgpInput, emptyBgpPlan, peeringInterfaces, planBgp } from './bgp.ts';
 import { allocationPool, nodeFacts } from './context.ts';
 import { type DirectContext, directContext } from './direct/surroundings.ts';
 import { interfaceFor } from './interfaces.ts';
@@ -36,6 +37,7 @@ export interface Plan {
   /** By VIP: what the wire is told, with the interface whose segment the VIP belongs to. */
   readonly l2: Table<Vip, L2Entry>;
   readonly segments: Table<InterfaceName, Segment>;
+  readonly bgp: BgpPlan;
   /** Who says that it announces each VIP; filled in by the coordinator, which tells of all nodes. */
   readonly announcers: Table<Vip, readonly Announcer[]>;
   readonly direct: DirectContext;
@@ -60,6 +62,7 @@ function nothing(world: World): Plan {
     lingering: Table.empty(),
     l2: Table.empty(),
     segments: Table.empty(),
+    bgp: emptyBgpPlan(world.links),
     announcers: Table.empty(),
     direct: directContext(emptyWorld(world), Table.empty(), undefined),
   };
@@ -79,7 +82,8 @@ export function plan(world: World, previous: Plan = nothing(world)): Plan {
   const direct = directContextOf(world, previous, segments);
   const { routes, users, changed } = planRoutes(world, previous, allocation, direct);
   const vips = planVips(world, previous, pools, allocation, routes, changed);
-  const { forwarding, lingering } = planForwarding(world, previous, vips, direct);
+  const bgp = planBgp(bgpInput(world, vips), previous.bgp);
+  const { forwarding, lingering } = planForwarding(world, previous, vips, direct, bgp);
   const l2 = planL2(world, previous, vips);
   const announcers = announcersNow(world, previous);
   const made = {
@@ -93,6 +97,7 @@ export function plan(world: World, previous: Plan = nothing(world)): Plan {
     lingering,
     l2,
     segments,
+    bgp,
     direct,
     announcers,
   };
@@ -229,7 +234,13 @@ function vipContext(world: World): VipContext {
   };
 }
 
-function planForwarding(world: World, previous: Plan, vips: Plan['vips'], { surroundings }: DirectContext) {
+function planForwarding(
+  world: World,
+  previous: Plan,
+  vips: Plan['vips'],
+  { surroundings }: DirectContext,
+  bgp: BgpPlan,
+) {
   const { answered } = world.wire;
   const dirty = new Map<Vip, { readonly before: VipPlan | undefined; readonly after: VipPlan | undefined }>();
   const inForce = (vip: Vip) => previous.vips.get(vip) ?? previous.lingering.get(vip);
@@ -249,9 +260,16 @@ function planForwarding(world: World, previous: Plan, vips: Plan['vips'], { surr
   const before = previous.forwarding;
   const edited = before.entries.with(entries);
   const moved =
-    surroundings !== before.direct || interfacesMoved(vips, previous.vips) || [...dirty.values()].some(isDirect);
+    surroundings !== before.direct ||
+    bgp.sessions !== previous.bgp.sessions ||
+    (bgp.sessions.size > 0 && world.links !== previous.world.links) ||
+    interfacesMoved(vips, previous.vips) ||
+    [...dirty.values()].some(isDirect);
   const interfaces = moved
-    ? announcingInterfaces(before.announcingInterfaces, vips, hasDirect(edited) ? surroundings.interfaces : [])
+    ? announcingInterfaces(before.announcingInterfaces, vips, [
+        ...(hasDirect(edited) ? surroundings.interfaces.map(({ name }) => name) : []),
+        ...peeringInterfaces(bgp),
+      ])
     : before.announcingInterfaces;
   const forwarding: ForwardingPlan = {
     vips: before.vips.with(Array.from(dirty, ([vip, { after }]) => [vip, after && true] as const)),
@@ -307,9 +325,9 @@ function interfacesMoved(vips: Plan['vips'], old: Plan['vips']): boolean {
 function announcingInterfaces(
   before: ForwardingPlan['announcingInterfaces'],
   vips: Plan['vips'],
-  direct: DirectContext['surroundings']['interfaces'],
+  others: readonly InterfaceName[],
 ): ForwardingPlan['announcingInterfaces'] {
-  const names = new Set<InterfaceName>(direct.map(({ name }) => name));
+  const names = new Set<InterfaceName>(others);
   for (const { l2 } of vips.values()) if (l2?.interface.name !== undefined) names.add(l2.interface.name);
   const sorted = [...names].sort();
   return sorted.length === before.length && sorted.every((name, i) => name === before[i]) ? before : sorted;

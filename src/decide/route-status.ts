@@ -1,19 +1,9 @@
-import type { NodeName, Vip } from '../../net/names.ts';
 import { type Condition, condition } from '../api/conditions.ts';
 import type { World } from '../world/types.ts';
-import type { Announcer } from './announcers.ts';
+import { type Announcement, announcementsOf, darkReasons } from './announcements.ts';
 import type { Plan } from './plan.ts';
 import type { RoutePlan } from './route-plan.ts';
-
-/** One node that announces one address of a route. */
-export interface Announcement {
-  readonly address: Vip;
-  readonly mode: 'L2' | 'BGP';
-  readonly node: NodeName;
-  /** Absent where it is not known here. */
-  readonly interface?: string;
-  readonly fenced: boolean;
-}
+import type { VipPlan } from './vip-plan.ts';
 
 export interface RouteStatus {
   readonly conditions: readonly Condition[];
@@ -23,7 +13,7 @@ export interface RouteStatus {
 /** What is true of a route now, as far as this node knows. */
 export function routeStatus(route: RoutePlan, plan: Plan): RouteStatus {
   const { world } = plan;
-  const announcements = announcementsOf(route, plan);
+  const announcements = route.addresses.assigned.flatMap(({ vip }) => announcementsOf(vip, plan));
   const conflicts = conflictsOf(route, world);
   return {
     announcements,
@@ -46,29 +36,6 @@ function direct({ route, forwarding }: RoutePlan): Condition[] {
     return [condition('Direct', 'False', 'NotPossible', reasons)];
   }
   return [condition('Direct', 'True', 'InForce', "packets go unchanged to the endpoints' nodes")];
-}
-
-/** The claim that this node hears of counts first: it is newer than what its holder wrote. */
-function announcementsOf(route: RoutePlan, { world, announcers }: Plan): Announcement[] {
-  return route.addresses.assigned.flatMap(({ vip }) => {
-    const claim = world.wire.claims.get(vip);
-    const told = announcers.get(vip) ?? [];
-    const byBgp = told.filter(({ mode }) => mode === 'BGP');
-    const byL2 = claim === undefined ? told.filter(({ mode }) => mode === 'L2') : holderOf(claim.holder, told);
-    return [...byL2, ...byBgp].map(({ node, mode, interface: name }) => ({
-      address: vip,
-      mode,
-      node,
-      ...(name === undefined ? {} : { interface: name }),
-      fenced: claim?.fenced ?? true,
-    }));
-  });
-}
-
-function holderOf(holder: NodeName | undefined, told: readonly Announcer[]): Announcer[] {
-  if (holder === undefined) return [];
-  const known = told.find(({ node, mode }) => node === holder && mode === 'L2');
-  return [known ?? { node: holder, mode: 'L2', interface: undefined }];
 }
 
 function accepted({ route, rejected }: RoutePlan, world: World): Condition {
@@ -113,26 +80,27 @@ function programmed(route: RoutePlan, plan: Plan, announcements: readonly Announ
   if (world.forwarding.problem !== undefined) return no('RulesNotInstalled', world.forwarding.problem);
   const missing = planned.find(({ vip }) => world.forwarding.applied?.vips.has(vip) !== true);
   if (missing !== undefined) return no('Pending', `the rules of ${missing.vip} are on their way into the kernel`);
-  const dark = planned.find(({ vip, l2 }) => l2 !== undefined && !announcements.some(({ address }) => address === vip));
-  if (dark !== undefined) return no('NotAnnounced', `nobody announces ${dark.vip}: ${darkReasons(dark.vip, world)}`);
+  const dark = planned.find((vip) => !isAnnounced(vip, announcements));
+  if (dark !== undefined) return no('NotAnnounced', `nobody announces ${dark.vip}: ${darkReasons(dark, plan)}`);
   return condition('Programmed', 'True', 'Programmed', whereAndHow(route, announcements));
+}
+
+/** A VIP of a pool that announces both ways must have its leader too. */
+function isAnnounced({ vip, l2 }: VipPlan, announcements: readonly Announcement[]): boolean {
+  return announcements.some(({ address, mode }) => address === vip && (l2 === undefined || mode === 'L2'));
 }
 
 function whereAndHow(route: RoutePlan, announcements: readonly Announcement[]): string {
   const where = announcements
-    .map(({ address, node, fenced }) => `${address} by ${node}${fenced ? '' : ' (unfenced)'}`)
+    .map(({ address, node, peers, fenced }) => {
+      const to = peers === undefined ? '' : ` to ${peers.join(' and ')}`;
+      return `${address} by ${node}${to}${fenced ? '' : ' (unfenced)'}`;
+    })
     .join(', ');
   const lacking = route.portsWithoutEndpoint;
   const refused =
     lacking.length > 0 ? `; no ready endpoint for ${lacking.join(', ')}: new connections are refused` : '';
-  return `announced: ${where === '' ? 'by BGP' : where}${refused}`;
-}
-
-/** `n2: no ready endpoint; n3: interface eth0 down`. */
-export function darkReasons(vip: Vip, world: World): string {
-  const reasons = world.wire.dark.get(vip) ?? [];
-  if (reasons.length === 0) return 'the speakers have not settled yet';
-  return reasons.map(({ node, reason }) => (node === undefined ? reason : `${node}: ${reason}`)).join('; ');
+  return `announced: ${where}${refused}`;
 }
 
 function conflictsOf(route: RoutePlan, world: World): Condition | undefined {

@@ -12,6 +12,8 @@ export interface ControlReply {
 export interface ControlHandlers {
   /** The current status document. */
   readonly status: () => unknown;
+  /** `GET /NAME` with its query. */
+  readonly views?: Readonly<Record<string, (query: URLSearchParams) => ControlReply>>;
   /** Calls back at each change until the signal aborts. */
   readonly onChange: (listener: () => void, signal: AbortSignal) => void;
   /** `POST /NAME` with an object as body: drain, undrain, rebalance. */
@@ -23,7 +25,7 @@ const MAX_BODY = 64 * 1024;
 
 /**
  * HTTP on a unix socket of mode 0600: `GET /status`, `GET /status?watch` (one JSON document a line at each change),
- * `POST /COMMAND`. Refuses to take the socket of a daemon that runs; takes over that of one that is gone.
+ * `GET /VIEW`, `POST /COMMAND`. Refuses to take the socket of a daemon that runs; takes over that of one that is gone.
  */
 export async function serveControlSocket(
   path: string,
@@ -78,6 +80,11 @@ async function answer(request: IncomingMessage, response: ServerResponse, handle
   if (request.method === 'GET' && url.pathname === '/status') {
     if (url.searchParams.has('watch')) watch(response, handlers);
     else send(response, { status: 200, body: handlers.status() });
+    return;
+  }
+  const view = request.method === 'GET' ? handlers.views?.[url.pathname.slice(1)] : undefined;
+  if (view !== undefined) {
+    send(response, view(url.searchParams));
     return;
   }
   const command = handlers.commands[url.pathname.slice(1)];

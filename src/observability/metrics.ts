@@ -48,6 +48,20 @@ export function createMetrics() {
       'forwarding_repairs',
       'Times that the table had been changed by somebody else and was repaired.',
     ),
+    bgpEstablished: gauge('bgp_session_established', '1 while the session with the BGPPeer is Established.', ['peer']),
+    bgpTimesEstablished: gauge('bgp_session_times_established', 'How often the session came up since the start.', [
+      'peer',
+    ]),
+    bgpRoutes: gauge('bgp_routes_advertised', 'Routes that the peer was sent and has not been told to forget.', [
+      'peer',
+      'family',
+    ]),
+    bgpMessages: gauge('bgp_messages', 'BGP messages since the start, by kind and direction.', [
+      'peer',
+      'direction',
+      'kind',
+    ]),
+    bfdUp: gauge('bfd_session_up', '1 while the BFD session with the BGPPeer is Up.', ['peer']),
     conntrackUsed: gauge('conntrack_used_ratio', 'Connection tracking entries in use, as a share of the maximum.'),
   };
 }

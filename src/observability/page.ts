@@ -15,7 +15,7 @@ export function statusPage(status: StatusDocument): string {
   const vips = status.vips.map((vip) => [
     vip.vip,
     vip.mode,
-    vip.holder ?? 'nobody',
+    vip.holder ?? (vip.peers === undefined ? 'nobody' : `to ${vip.peers.join(', ')}`),
     vip.interface ?? '',
     vip.since ?? '',
     vip.why,

@@ -13,8 +13,8 @@ export interface StatusDocument {
   readonly leases: readonly LeaseView[];
   readonly forwarding: ForwardingView;
   readonly conditions: readonly ConditionView[];
-  /** Sessions of BGP, in the shape that `signpost bgp` shows. */
-  readonly bgp?: unknown;
+  /** BGP sessions of this node. */
+  readonly sessions: readonly SessionView[];
 }
 
 export interface SourceStatus {
@@ -67,6 +67,8 @@ export interface VipView {
   readonly mode: 'L2' | 'BGP' | 'None';
   readonly interface?: string;
   readonly holder?: NodeName;
+  /** BGPPeers that this node announces it to now. */
+  readonly peers?: readonly string[];
   readonly epoch: number;
   readonly fenced: boolean;
   readonly since?: string;
@@ -91,6 +93,14 @@ export interface MemberView {
   readonly alive?: boolean;
   readonly draining: boolean;
   readonly witness: boolean;
+}
+
+export interface SessionView {
+  readonly peer: string;
+  readonly state: string;
+  /** Why it is not Established. */
+  readonly reason?: string;
+  readonly bfd?: string;
 }
 
 export interface LeaseView {

@@ -1,11 +1,12 @@
 import type { MonotonicNs } from '../../net/clock.ts';
 import { rendezvousOrder } from '../../net/rendezvous.ts';
+import { darkReasons, peersWith } from '../decide/announcements.ts';
 import { nodeShares } from '../decide/direct/shares.ts';
 import { nodeConditions } from '../decide/node-status.ts';
 import type { Plan } from '../decide/plan.ts';
 import { poolStatus, usedAddresses } from '../decide/pool-status.ts';
 import type { RoutePlan, VipForwarding } from '../decide/route-plan.ts';
-import { darkReasons, routeStatus } from '../decide/route-status.ts';
+import { routeStatus } from '../decide/route-status.ts';
 import type { VipPlan } from '../decide/vip-plan.ts';
 import type { SegmentState, World } from '../world/types.ts';
 import type {
@@ -48,6 +49,12 @@ export function statusDocument(plan: Plan, context: StatusContext): StatusDocume
     leases: [...world.wire.segments].flatMap(([segment, { lease }]) =>
       lease === undefined ? [] : [{ segment, held: lease.held, voters: lease.voters }],
     ),
+    sessions: Array.from(world.bgp.values(), ({ peer, state, reason, bfd }) => ({
+      peer,
+      state,
+      ...(reason === undefined ? {} : { reason }),
+      ...(bfd === undefined ? {} : { bfd }),
+    })).sort((a, b) => (a.peer < b.peer ? -1 : 1)),
     forwarding: {
       vips: plan.forwarding.vips.size,
       entries: plan.forwarding.entries.size,
@@ -110,6 +117,8 @@ function vipView(vip: VipPlan, plan: Plan, context: StatusContext): VipView {
   const claim = world.wire.claims.get(vip.vip);
   const holder = claim?.holder;
   const name = vip.l2?.interface.name;
+  const peers = peersWith(vip.vip, plan);
+  const announced = vip.l2 === undefined ? peers.length > 0 : holder !== undefined;
   return {
     vip: vip.vip,
     routes: vip.routes,
@@ -119,7 +128,8 @@ function vipView(vip: VipPlan, plan: Plan, context: StatusContext): VipView {
     epoch: claim?.epoch ?? 0,
     fenced: claim?.fenced ?? false,
     ...(claim === undefined || holder === undefined ? {} : { since: context.timeOf(claim.since) }),
-    why: holder === undefined ? darkReasons(vip.vip, world) : whyHere(vip, plan),
+    ...(peers.length > 0 ? { peers } : {}),
+    why: announced ? whyHere(vip, plan) : darkReasons(vip, plan),
     reasons: (world.wire.dark.get(vip.vip) ?? []).map(({ node, reason }) =>
       node === undefined ? reason : `${node}: ${reason}`,
     ),

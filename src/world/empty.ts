@@ -49,6 +49,7 @@ export function emptyWorld({ self, witness, interfaces, peers, role, memory }: W
       conflicts: Table.empty(),
     },
     forwarding: { applied: undefined, problem: undefined },
+    bgp: Table.empty(),
     draining: false,
   };
 }

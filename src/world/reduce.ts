@@ -4,7 +4,7 @@ import type { FromWire } from '../wire/protocol.ts';
 import type { RouteKey } from './keys.ts';
 import type { Links } from './links.ts';
 import { type ObjectEdit, reduceObjects } from './reduce-objects.ts';
-import type { ForwardingState, Role, SegmentState, SourceState, WireState, World } from './types.ts';
+import type { BgpSession, ForwardingState, Role, SegmentState, SourceState, WireState, World } from './types.ts';
 
 /** Everything that can happen to a daemon. */
 export type WorldEvent =
@@ -17,6 +17,7 @@ export type WorldEvent =
   | { readonly type: 'neighbours'; readonly neighbours: World['neighbours'] }
   | { readonly type: 'wire'; readonly message: FromWire }
   | { readonly type: 'forwarding'; readonly forwarding: ForwardingState }
+  | { readonly type: 'bgp'; readonly sessions: readonly BgpSession[] }
   | { readonly type: 'draining'; readonly draining: boolean }
   /** The drain time of a VIP that moved here is over. */
   | { readonly type: 'settled'; readonly vip: Vip; readonly epoch: number }
@@ -46,6 +47,8 @@ export function reduce(world: World, event: WorldEvent): World {
       return withWire(world, reduceWire(world.wire, event.message));
     case 'forwarding':
       return { ...world, forwarding: event.forwarding };
+    case 'bgp':
+      return withBgp(world, event.sessions);
     case 'draining':
       return event.draining === world.draining ? world : { ...world, draining: event.draining };
     case 'settled': {
@@ -60,6 +63,22 @@ export function reduce(world: World, event: WorldEvent): World {
 
 function equal(a: readonly Vip[] | undefined, b: readonly Vip[] | undefined): boolean {
   return a?.length === b?.length && (a ?? []).every((vip, i) => vip === b?.[i]);
+}
+
+function withBgp(world: World, sessions: readonly BgpSession[]): World {
+  const named = new Map(sessions.map((session) => [session.peer, session]));
+  const gone = [...world.bgp.keys()].filter((peer) => !named.has(peer));
+  const bgp = world.bgp.with([
+    ...gone.map((peer) => [peer, undefined] as const),
+    ...Array.from(named, ([peer, session]) => [peer, kept(world.bgp.get(peer), session)] as const),
+  ]);
+  return bgp === world.bgp ? world : { ...world, bgp };
+}
+
+/** An equal session is the same object, so that nothing downstream takes it for a change. */
+function kept(before: BgpSession | undefined, now: BgpSession): BgpSession {
+  const same = before?.state === now.state && before.reason === now.reason && before.bfd === now.bfd;
+  return same ? before : now;
 }
 
 function withWire(world: World, wire: WireState): World {

@@ -28,6 +28,8 @@ export interface World {
   /** What routes hold by memory: the state folder, or the API's status. */
   readonly memory: Table<RouteKey, readonly Vip[]>;
   readonly forwarding: ForwardingState;
+  /** Sessions of this node, by BGPPeer. */
+  readonly bgp: Table<string, BgpSession>;
   /** This node hands everything over. */
   readonly draining: boolean;
 }
@@ -112,6 +114,17 @@ export interface SegmentState {
   readonly nameTaken: boolean;
   /** Why its sockets could not be opened. */
   readonly failure: string | undefined;
+}
+
+/** A BGP session as far as decisions and status depend on it. */
+export interface BgpSession {
+  readonly peer: string;
+  /** RFC 4271 section 8.2.2. */
+  readonly state: string;
+  /** Why it is not Established, in words. */
+  readonly reason: string | undefined;
+  /** RFC 5880 section 6.2; undefined: without BFD. */
+  readonly bfd: string | undefined;
 }
 
 export interface ForwardingState {

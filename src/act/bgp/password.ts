@@ -20,6 +20,14 @@ export async function readPassword(folder: string, { name, key }: PasswordRef): 
   return problem('spec.passwordSecretRef', name, 'has no file with a password', fix);
 }
 
+/** @param where it was read, for the problem */
+export function parsePassword(text: string, where: string): Result<string> {
+  const password = text.replace(/\r?\n$/, '');
+  if (password !== '' && Buffer.byteLength(password) <= MAX_BYTES) return ok(password);
+  const fix = `write a password of 1 to ${MAX_BYTES} bytes`;
+  return problem('spec.passwordSecretRef', where, `does not hold 1 to ${MAX_BYTES} bytes`, fix);
+}
+
 async function readSecret(file: string): Promise<Result<string> | undefined> {
   try {
     const stats = await stat(file);
@@ -27,12 +35,7 @@ async function readSecret(file: string): Promise<Result<string> | undefined> {
     if ((stats.mode & 0o077) !== 0) {
       return problem('spec.passwordSecretRef', file, 'may be read by others', `run 'chmod 0600 ${file}'`);
     }
-    const text = (await readFile(file, 'utf8')).replace(/\r?\n$/, '');
-    if (text === '' || Buffer.byteLength(text) > MAX_BYTES) {
-      const fix = `write a password of 1 to ${MAX_BYTES} bytes`;
-      return problem('spec.passwordSecretRef', file, `does not hold 1 to ${MAX_BYTES} bytes`, fix);
-    }
-    return ok(text);
+    return parsePassword(await readFile(file, 'utf8'), file);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;

@@ -18,6 +18,8 @@ export interface ForwardingReport {
    * refused for want of a private namespace.
    */
   readonly applied: ForwardingPlan | undefined;
+  /** Packets were carried by the rules of an earlier process until this one began. */
+  readonly inherited: boolean;
   /** Why the last attempt failed. It is repeated without being asked. */
   readonly problem: Problem | undefined;
   /** Why entries of mode ClusterIP are refused on this node; the others are as they should be. */
@@ -180,6 +182,7 @@ class Reconciler implements Forwarding {
     return {
       applied: this.#table.plan && this.#carried && this.#possible(this.#carried).told,
       problem,
+      inherited: this.#table.inherited === true,
       clusterIp: this.#clusterIp.problem,
       direct: this.#table.directProblem,
     };

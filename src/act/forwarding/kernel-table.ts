@@ -46,6 +46,7 @@ export class KernelTable implements AsyncDisposable {
   /** In the kernel; undefined: not known. */
   #bounces: Table<Vip, Bounce> | undefined;
   #capable = false;
+  #inherited: boolean | undefined;
   /** Some VIP may have been translated here before now. */
   #translating = false;
   #nextComparison = 0;
@@ -59,6 +60,11 @@ export class KernelTable implements AsyncDisposable {
       list: (table) => this.#listText(table),
       missingFeatures: () => missingFeatures(this.#nft, DIRECT_FEATURES),
     });
+  }
+
+  /** The table of an earlier process was there when this one first looked; undefined: it has not yet. */
+  get inherited(): boolean | undefined {
+    return this.#inherited;
   }
 
   /** What the kernel's table carries. */
@@ -130,6 +136,7 @@ export class KernelTable implements AsyncDisposable {
     const found = await this.#list();
     if (found.problem !== undefined) return found.problem;
     if (found.ok !== undefined) this.#translating = true;
+    this.#inherited ??= found.ok !== undefined;
     // Rules are not compared but written anew: those of another version may be as many.
     const [state, transactions] = TableState.adopt(found.ok && { ...found.ok, rules: new Map() }, plan);
     const failure = await this.#run(transactions);

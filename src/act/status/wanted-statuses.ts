@@ -2,11 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import type { NodeName, Vip } from '../../../net/names.ts';
 import { Table } from '../../../net/table.ts';
 import { condition } from '../../api/conditions.ts';
+import { type Announcement, peersWith } from '../../decide/announcements.ts';
 import { nodeConditions } from '../../decide/node-status.ts';
 import type { Plan } from '../../decide/plan.ts';
 import { poolStatus, usedAddresses } from '../../decide/pool-status.ts';
 import type { RoutePlan } from '../../decide/route-plan.ts';
-import { type Announcement, routeStatus } from '../../decide/route-status.ts';
+import { routeStatus } from '../../decide/route-status.ts';
 import type { RouteKey } from '../../world/keys.ts';
 import type { OwnerReference, WantedStatus } from './wanted.ts';
 
@@ -25,7 +26,10 @@ export interface Told {
 }
 
 const MAX_ANNOUNCEMENTS = 16;
+/** Of one announcement, as in the CRD. */
+const MAX_PEERS = 16;
 const MAX_SPEAKER_VIPS = 1024;
+const MAX_SESSIONS = 64;
 
 /**
  * The status of every object that this node is to write: its own Speaker, and as the coordinator all others. After
@@ -63,7 +67,7 @@ function routeOf(id: string): RouteKey | undefined {
 function changedRoutes(plan: Plan, before: Plan): Set<RouteKey> {
   const { world } = plan;
   const { world: old } = before;
-  if (world.forwarding.problem !== old.forwarding.problem) return new Set(everyRoute(plan));
+  if (world.forwarding.problem !== old.forwarding.problem || world.bgp !== old.bgp) return new Set(everyRoute(plan));
   const changed = new Set<RouteKey>();
   const vips = new Set<Vip>();
   const collect = (changes: Iterable<{ readonly key: Vip }>) => {
@@ -78,6 +82,7 @@ function changedRoutes(plan: Plan, before: Plan): Set<RouteKey> {
   collect(world.wire.dark.changes(old.wire.dark));
   collect(world.wire.conflicts.changes(old.wire.conflicts));
   collect(plan.announcers.changes(before.announcers));
+  collect(plan.bgp.asked.changes(before.bgp.asked));
   const nothing = Table.empty<Vip, true>();
   collect((world.forwarding.applied?.vips ?? nothing).changes(old.forwarding.applied?.vips ?? nothing));
   for (const { key } of world.objects.invalid.changes(old.objects.invalid)) {
@@ -126,8 +131,9 @@ function routeFields(route: RoutePlan, plan: Plan): Extract<WantedStatus, { kind
   };
 }
 
-function shown({ address, mode, node, interface: name }: Announcement) {
-  return { address, mode, node, ...(name === undefined ? {} : { interface: name }) };
+function shown({ address, mode, node, interface: name, peers }: Announcement) {
+  const some = peers?.slice(0, MAX_PEERS);
+  return { address, mode, node, ...(name === undefined ? {} : { interface: name }), ...(some && { peers: some }) };
 }
 
 /** For a column: not longer than a line bears. */
@@ -191,16 +197,15 @@ function wantedPeers(plan: Plan, before: Plan | undefined): (readonly [string, W
   ];
 }
 
-function wantedSpeaker({ world, segments }: Plan, { version, owner }: StatusContext): WantedStatus {
+function wantedSpeaker(plan: Plan, { version, owner }: StatusContext): WantedStatus {
+  const { world, segments } = plan;
   const { wire, forwarding, self, objects } = world;
   const leases = [...wire.segments.values()].flatMap(({ lease }) => (lease === undefined ? [] : [lease]));
-  const vips = Array.from(wire.answered, ([address, { segment }]) => ({
-    address,
-    mode: 'L2' as const,
-    interface: segment,
-  })).sort((a, b) => (a.address < b.address ? -1 : 1));
+  const vips = announcedVips(plan);
+  const sessions = wantedSessions(world);
   const ready = forwarding.applied !== undefined && forwarding.problem === undefined;
   const [lease] = leases;
+  const established = sessions.filter(({ state }) => state === 'Established').length;
   return {
     kind: 'Speaker',
     name: self,
@@ -212,10 +217,35 @@ function wantedSpeaker({ world, segments }: Plan, { version, owner }: StatusCont
       ...(lease === undefined
         ? {}
         : { lease: { held: leases.every(({ held }) => held), voters: [...lease.voters].sort() } }),
+      ...(sessions.length > 0 ? { sessions: sessions.slice(0, MAX_SESSIONS) } : {}),
       vips: vips.slice(0, MAX_SPEAKER_VIPS),
       forwarding: { mode: 'Endpoints' },
-      summary: { l2Vips: String(vips.length), ready: ready ? 'True' : 'False' },
+      summary: {
+        l2Vips: String(wire.answered.size),
+        ...(sessions.length > 0 ? { sessions: `${established}/${sessions.length}` } : {}),
+        ready: ready ? 'True' : 'False',
+      },
       conditions: nodeConditions(world),
     },
   };
+}
+
+function announcedVips(plan: Plan) {
+  const { answered } = plan.world.wire;
+  const l2 = Array.from(answered, ([address, { segment }]) => ({ address, mode: 'L2' as const, interface: segment }));
+  const bgp = [...plan.bgp.asked.keys()]
+    .filter((address) => peersWith(address, plan).length > 0)
+    .map((address) => ({ address, mode: 'BGP' as const }));
+  return [...l2, ...bgp].sort((a, b) => (a.address < b.address ? -1 : a.address > b.address ? 1 : 0));
+}
+
+function wantedSessions({ bgp }: Plan['world']) {
+  return [...bgp.values()]
+    .map(({ peer, state, reason, bfd }) => ({
+      peer,
+      state,
+      ...(reason === undefined ? {} : { lastError: reason }),
+      ...(bfd === undefined ? {} : { bfd }),
+    }))
+    .sort((a, b) => (a.peer < b.peer ? -1 : 1));
 }
