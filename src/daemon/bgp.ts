@@ -26,6 +26,7 @@ export interface BgpPartOptions {
   readonly onSessions: (sessions: readonly BgpSession[]) => void;
 }
 
+const TELL_EVERY_MS = 1_000;
 /** Milliseconds for which routers have the time to prefer other paths (RFC 8326). */
 const DRAIN_WAIT_MS = 2_000;
 
@@ -69,6 +70,8 @@ export function startBgp(options: BgpPartOptions): BgpActuator {
     now,
     onChange: tell,
   });
+  // Why a peer stays silent becomes known without a change of state.
+  setInterval(tell, TELL_EVERY_MS).unref();
   return actuator;
 }
 

@@ -17,12 +17,12 @@ export interface DaemonLab extends NodeLan, AsyncDisposable {
 
 export interface DaemonLabOptions {
   readonly nodes?: number;
-  readonly flags?: readonly string[];
+  readonly flags?: readonly string[] | ((lab: Lab) => Promise<readonly string[]>);
   readonly through?: readonly string[];
   /** Files beside services.yaml; by default a pool and a dual-stack route `web` with 80/TCP and 53/UDP. */
   readonly files?: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
   /** Before the speakers start. */
-  readonly prepare?: (lan: NodeLan) => Promise<void>;
+  readonly prepare?: (lan: NodeLan, lab: Lab) => Promise<void>;
   /** Waits until every route is programmed; true by default. */
   readonly settle?: boolean;
 }
@@ -57,14 +57,16 @@ export async function daemonLab(options: DaemonLabOptions = {}): Promise<DaemonL
     );
     const files = options.files ?? { 'pool.yaml': [POOL], 'web.yaml': [WEB] };
     for (const [file, objects] of Object.entries(files)) await manifests.write(file, ...objects);
-    await options.prepare?.(lan);
+    await options.prepare?.(lan, lab);
     const keyFile = await makeKeyFile(lab);
+    const { flags = [] } = options;
+    const given = typeof flags === 'function' ? await flags(lab) : flags;
     const start = (node: NodeLan['nodes'][number]) =>
       Speaker.start(lab, node, {
         manifests,
         peers: lan.nodes,
         keyFile,
-        flags: options.flags ?? [],
+        flags: given,
         through: options.through ?? [],
       });
     const speakers = await Promise.all(lan.nodes.map(start));
