@@ -1,4 +1,4 @@
-# The speaker: Node.js, nft, conntrack, the bundle and its two native modules.
+# The speaker: Node.js, nft, the bundle and its two native modules.
 ARG BASE=node:24-bookworm-slim
 
 FROM ${BASE} AS build
@@ -31,7 +31,7 @@ FROM ${BASE}
 LABEL org.opencontainers.image.title="signpost" \
       org.opencontainers.image.licenses="Apache-2.0"
 RUN apt-get update \
- && apt-get install -y --no-install-recommends nftables conntrack \
+ && apt-get install -y --no-install-recommends nftables \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /out /opt/signpost
 RUN ln -s /opt/signpost/signpost.mjs /usr/local/bin/signpost \

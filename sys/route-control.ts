@@ -1,15 +1,10 @@
 import { type Ip, ipFromBytes } from '../net/ip.ts';
-import { ok, problem, type Result } from '../net/result.ts';
-import { callFailed, errnoText } from './errno.ts';
-import { AF_NETLINK, libc, MSG_DONTWAIT, SOCK_CLOEXEC, SOCK_RAW } from './libc.ts';
-import { decodeAttributes, IFA, IFLA, RTA, RTM } from './rtnetlink.ts';
+import { ok, type Result } from '../net/result.ts';
+import { decodeAttributes } from './netlink-message.ts';
+import { NETLINK, NetlinkSocket } from './netlink-socket.ts';
+import { IFA, IFLA, RTA, RTM } from './rtnetlink.ts';
 import type { RouteRequest } from './rtnetlink-requests.ts';
 
-const NLMSG_ERROR = 2;
-const NLMSG_DONE = 3;
-const HEADER = 16;
-const SOL_NETLINK = 270;
-const NETLINK_GET_STRICT_CHK = 12;
 const IFF_UP = 0x1;
 
 export interface LinkRecord {
@@ -33,35 +28,24 @@ export interface RouteRecord {
   readonly device: number | undefined;
 }
 
-interface Message {
-  readonly type: number;
-  readonly body: Uint8Array;
-}
-
 /**
  * Changes and reads links, addresses and routes of the network namespace in which this was opened (rtnetlink(7)).
- * The kernel does what is asked within the send, so that no call waits.
  */
 export class RouteControl implements Disposable {
-  readonly #fd: number;
-  readonly #buffer = new Uint8Array(1 << 16);
-  #sequence = 0;
+  readonly #socket: NetlinkSocket;
 
-  private constructor(fd: number) {
-    this.#fd = fd;
+  private constructor(socket: NetlinkSocket) {
+    this.#socket = socket;
   }
 
   static open(): Result<RouteControl> {
-    const fd = libc.socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0);
-    if (fd < 0) return callFailed('socket(NETLINK_ROUTE)');
-    libc.setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, Uint8Array.of(1, 0, 0, 0), 4);
-    return ok(new RouteControl(fd));
+    const socket = NetlinkSocket.open(NETLINK.route);
+    return socket.problem === undefined ? ok(new RouteControl(socket.ok)) : socket;
   }
 
   /** @returns a problem whose value is the name of the kernel's error, e.g. `EEXIST` */
   change(request: RouteRequest): Result<void> {
-    const { problem: failed } = this.#ask(request);
-    return failed === undefined ? ok(undefined) : { problem: failed };
+    return this.#socket.change(request);
   }
 
   links(request: RouteRequest): Result<readonly LinkRecord[]> {
@@ -77,46 +61,19 @@ export class RouteControl implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    libc.close(this.#fd);
+    this.#socket[Symbol.dispose]();
   }
 
   #dump<T>(request: RouteRequest, type: number, decode: (body: Uint8Array) => T | undefined): Result<readonly T[]> {
-    const answer = this.#ask(request);
-    if (answer.problem !== undefined) return answer;
-    const bodies = answer.ok.filter((message) => message.type === type).map(({ body }) => decode(body));
-    return ok(bodies.filter((record) => record !== undefined));
-  }
-
-  #ask(request: RouteRequest): Result<readonly Message[]> {
-    const sequence = ++this.#sequence;
-    new DataView(request.buffer, request.byteOffset).setUint32(8, sequence, true);
-    if (libc.send(this.#fd, request, request.length, 0) < 0) return callFailed('send(NETLINK_ROUTE)');
-    const messages: Message[] = [];
-    for (;;) {
-      const length = libc.recv(this.#fd, this.#buffer, this.#buffer.length, MSG_DONTWAIT);
-      if (length < 0) return callFailed('recv(NETLINK_ROUTE)');
-      for (const { type, body } of messagesOf(this.#buffer.slice(0, length), sequence)) {
-        if (type === NLMSG_DONE) return ok(messages);
-        if (type !== NLMSG_ERROR) messages.push({ type, body });
-        else return outcome(new DataView(body.buffer, body.byteOffset).getInt32(0, true), messages);
+    const records: T[] = [];
+    for (const part of this.#socket.ask(request)) {
+      if (part.problem !== undefined) return part;
+      for (const message of part.ok) {
+        const record = message.type === type ? decode(message.body) : undefined;
+        if (record !== undefined) records.push(record);
       }
     }
-  }
-}
-
-function outcome(error: number, messages: readonly Message[]): Result<readonly Message[]> {
-  if (error === 0) return ok(messages);
-  return problem('rtnetlink', errnoText(-error), 'the kernel refused a change of links or routes', 'it is tried again');
-}
-
-function* messagesOf(bytes: Uint8Array, sequence: number): Generator<Message> {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  for (let at = 0; at + HEADER <= bytes.length; ) {
-    const length = view.getUint32(at, true);
-    if (length < HEADER || at + length > bytes.length) return;
-    const body = bytes.subarray(at + HEADER, at + length);
-    if (view.getUint32(at + 8, true) === sequence) yield { type: view.getUint16(at + 4, true), body };
-    at += (length + 3) & ~3;
+    return ok(records);
   }
 }
 

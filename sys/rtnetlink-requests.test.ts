@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { parseIp } from '../net/ip.ts';
 import { must } from '../net/result.ts';
-import { decodeAttributes, decodeRouteMessages, IFLA, IFLA_INFO } from './rtnetlink.ts';
+import { decodeAttributes } from './netlink-message.ts';
+import { decodeRouteMessages, IFLA, IFLA_INFO } from './rtnetlink.ts';
 import {
   addAddress,
   addRoute,

@@ -1,16 +1,7 @@
 import { type Ip, ipToBytes, isV4 } from '../net/ip.ts';
 import { AF_INET, AF_INET6 } from './libc.ts';
+import { type Attribute, encodeAttributes, encodeMessage, NLM_F } from './netlink-message.ts';
 import { IFA, IFLA, IFLA_INFO, RTA, RTM } from './rtnetlink.ts';
-
-/** An attribute (struct rtattr): its type, and its bytes or the attributes within. */
-export type Attribute = readonly [type: number, content: Uint8Array | readonly Attribute[]];
-
-const NLM_F_REQUEST = 0x1;
-const NLM_F_ACK = 0x4;
-const NLM_F_DUMP = 0x300;
-const NLM_F_REPLACE = 0x100;
-const NLM_F_EXCL = 0x200;
-const NLM_F_CREATE = 0x400;
 
 const IFF_UP = 0x1;
 const VETH_INFO_PEER = 1;
@@ -32,8 +23,12 @@ export interface VethPair {
 
 export function createVeth({ name, peer, peerNamespace, mtu }: VethPair): RouteRequest {
   const ends = [IFLA.mtu, u32(mtu)] as const;
-  const peerInfo = nested(linkHeader(0, 0), [[IFLA.name, text(peer)], ends, [IFLA.namespaceFd, u32(peerNamespace)]]);
-  return change(RTM.newLink, NLM_F_CREATE | NLM_F_EXCL, linkHeader(0, 0), [
+  const peerInfo = encodeAttributes(linkHeader(0, 0), [
+    [IFLA.name, text(peer)],
+    ends,
+    [IFLA.namespaceFd, u32(peerNamespace)],
+  ]);
+  return change(RTM.newLink, NLM_F.create | NLM_F.exclusive, linkHeader(0, 0), [
     [IFLA.name, text(name)],
     ends,
     [
@@ -66,7 +61,7 @@ export function addAddress(index: number, ip: Ip, prefixLength: number): RouteRe
   header.setUint8(2, isV4(ip) ? 0 : IFA_F_NODAD);
   header.setUint32(4, index, true);
   const bytes = ipToBytes(ip);
-  return change(RTM.newAddress, NLM_F_CREATE | NLM_F_REPLACE, bytesOf(header), [
+  return change(RTM.newAddress, NLM_F.create | NLM_F.replace, bytesOf(header), [
     [IFA.local, bytes],
     [IFA.address, bytes],
   ]);
@@ -85,7 +80,7 @@ export interface UnicastRoute {
 
 /** Fails with EEXIST where there is such a route of the same metric, whoever made it. */
 export function addRoute(route: UnicastRoute): RouteRequest {
-  return routeRequest(RTM.newRoute, NLM_F_CREATE | NLM_F_EXCL, route);
+  return routeRequest(RTM.newRoute, NLM_F.create | NLM_F.exclusive, route);
 }
 
 export function deleteRoute(route: UnicastRoute): RouteRequest {
@@ -109,18 +104,18 @@ function routeRequest(
 
 /** For a socket with strict checks: routes of one family and one maker alone. */
 export function dumpRoutes(family: number, protocol: number): RouteRequest {
-  return message(RTM.getRoute, NLM_F_DUMP, routeHeader(family, 0, protocol, 0), []);
+  return encodeMessage(RTM.getRoute, NLM_F.dump, routeHeader(family, 0, protocol, 0), []);
 }
 
 export function dumpLinks(): RouteRequest {
-  return message(RTM.getLink, NLM_F_DUMP, linkHeader(0, 0), []);
+  return encodeMessage(RTM.getLink, NLM_F.dump, linkHeader(0, 0), []);
 }
 
 /** Of one interface; for a socket with strict checks. */
 export function dumpAddresses(index: number): RouteRequest {
   const header = new DataView(new ArrayBuffer(8));
   header.setUint32(4, index, true);
-  return message(RTM.getAddress, NLM_F_DUMP, bytesOf(header), []);
+  return encodeMessage(RTM.getAddress, NLM_F.dump, bytesOf(header), []);
 }
 
 /** struct ifinfomsg; `set` are the flags to be raised. */
@@ -140,38 +135,7 @@ function routeHeader(family: number, length: number, protocol: number, type = RT
 
 /** A request that is acknowledged. */
 function change(type: number, flags: number, header: Uint8Array, attributes: readonly Attribute[]): RouteRequest {
-  return message(type, flags | NLM_F_ACK, header, attributes);
-}
-
-function message(type: number, flags: number, header: Uint8Array, attributes: readonly Attribute[]): RouteRequest {
-  const body = nested(header, attributes);
-  const bytes = new Uint8Array(16 + body.length);
-  const view = new DataView(bytes.buffer);
-  view.setUint32(0, bytes.length, true);
-  view.setUint16(4, type, true);
-  view.setUint16(6, NLM_F_REQUEST | flags, true);
-  bytes.set(body, 16);
-  return bytes;
-}
-
-function nested(header: Uint8Array, attributes: readonly Attribute[]): Uint8Array {
-  const parts = attributes.map(([type, content]) => {
-    const bytes = content instanceof Uint8Array ? content : nested(new Uint8Array(), content);
-    const part = new Uint8Array((4 + bytes.length + 3) & ~3);
-    const view = new DataView(part.buffer);
-    view.setUint16(0, 4 + bytes.length, true);
-    view.setUint16(2, type, true);
-    part.set(bytes, 4);
-    return part;
-  });
-  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, header.length));
-  all.set(header);
-  let at = header.length;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
+  return encodeMessage(type, flags | NLM_F.ack, header, attributes);
 }
 
 function familyNumber(ip: Ip): number {

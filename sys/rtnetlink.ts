@@ -1,5 +1,6 @@
 import { type Ip, ipFromBytes } from '../net/ip.ts';
 import { type Mac, macFromBytes } from '../net/mac.ts';
+import { decodeAttributes } from './netlink-message.ts';
 
 /** What rtnetlink(7) tells of links, addresses, default routes and neighbours. */
 export type RouteMessage =
@@ -186,19 +187,6 @@ function decodeNeighbour(type: number, body: Uint8Array): RouteMessage | undefin
   const mac = attributes.get(NDA.lladdr);
   const usable = type === RTM.newNeighbour && mac?.length === 6 && (view.getUint16(8, true) & NUD_USELESS) === 0;
   return usable ? { type: 'neighbour', index, ip, mac: macFromBytes(mac) } : { type: 'neighbourGone', index, ip };
-}
-
-export function decodeAttributes(bytes: Uint8Array): Map<number, Uint8Array> {
-  const found = new Map<number, Uint8Array>();
-  const view = viewOf(bytes);
-  for (let offset = 0; offset + 4 <= bytes.length; ) {
-    const length = view.getUint16(offset, true);
-    if (length < 4 || offset + length > bytes.length) break;
-    // The two top bits say "nested" and "network byte order".
-    found.set(view.getUint16(offset + 2, true) & 0x3fff, bytes.subarray(offset + 4, offset + length));
-    offset += (length + 3) & ~3;
-  }
-  return found;
 }
 
 function viewOf(bytes: Uint8Array): DataView {

@@ -7,7 +7,7 @@ import type { Forwarding } from '../../src/act/forwarding/forwarding.ts';
 import { readCounters } from '../../src/act/forwarding/readings.ts';
 import type { ForwardingEntry, ForwardingKey } from '../../src/decide/types.ts';
 import { httpBackend, tcpBackend, udpBackend } from '../harness/backends.ts';
-import { askHttp, askUdp, EchoConnection } from '../harness/clients.ts';
+import { askHttp, askUdp, EchoConnection, UdpFlow } from '../harness/clients.ts';
 import { eventually } from '../harness/eventually.ts';
 import { Lab } from '../harness/lab.ts';
 import { type Node, type NodeLan, nodeLan, type Pod } from '../harness/nodes.ts';
@@ -17,6 +17,13 @@ import { applied, ETH0, entry, forwardingOf, plan, pointAt } from './forwarding-
 const VIP = { v4: '192.168.50.100', v6: 'fd50::100' } as const;
 /** More addresses of the client, to be many clients. */
 const CLIENTS = Array.from({ length: 40 }, (_, i) => `192.168.50.${150 + i}`);
+
+/** One datagram to each of so many ports: as many connections to track. */
+const FLOWS = `
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for port in range(1, int(sys.argv[2]) + 1): s.sendto(b'x', (sys.argv[1], port))
+`;
 
 let lab: Lab;
 let lan: NodeLan;
@@ -131,6 +138,28 @@ describe('a change of endpoints', () => {
     await eventually('the flow moves', send, (backend) => backend === 'p12', { within: 500 });
     flow.close();
   });
+});
+
+test('a UDP flow leaves an endpoint that has gone within 100 ms, among 50,000 others', async () => {
+  const [first, second, third] = pods;
+  await applied(forwarding, plan([entry(VIP.v4, 'UDP', 80, [`${first.v4}:8080`])]));
+  const flow = await UdpFlow.open(lan.client.namespace, VIP.v4, 80);
+  expect(await flow.ask()).toMatchObject({ backend: 'p11' });
+  await third.namespace.run(['python3', '-c', FLOWS, lan.client.v4, '50000']);
+  const { stdout } = await node.namespace.run(['conntrack', '-C']);
+  expect(Number(stdout)).toBeGreaterThan(45_000);
+  const times: number[] = [];
+  for (const pod of [second, first, second]) {
+    const gone = performance.now();
+    await applied(forwarding, plan([entry(VIP.v4, 'UDP', 80, [`${pod.v4}:8080`])]));
+    const moved = async () => (await flow.ask({ timeout: 100 })).backend;
+    await eventually('the flow moves', moved, (backend) => backend === pod.name, { within: 1_000, every: 1 });
+    times.push(performance.now() - gone);
+  }
+  const [, median = Number.POSITIVE_INFINITY] = times.sort((a, b) => a - b);
+  console.log(`a UDP flow moved ${median.toFixed(1)} ms after its endpoint went, among ${stdout.trim()} connections`);
+  expect(median).toBeLessThan(100);
+  flow.close();
 });
 
 test('a UDP flow that began before its entry was there is translated within half a second', async () => {

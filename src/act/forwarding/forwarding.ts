@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Backoff } from '../../../net/backoff.ts';
 import type { Problem } from '../../../net/result.ts';
+import { Conntrack } from '../../../sys/conntrack.ts';
 import { RulesetGeneration } from '../../../sys/ruleset-generation.ts';
 import type { ForwardingPlan } from '../../decide/types.ts';
 import { ClusterIp } from './cluster-ip/cluster-ip.ts';
@@ -96,7 +97,10 @@ class Reconciler implements Forwarding {
     this.#onReport = onReport;
     const generation = enter(() => RulesetGeneration.open()).ok;
     this.#generation = generation;
-    this.#cutter = new FlowCutter(launch, onProblem);
+    this.#cutter = new FlowCutter(
+      enter(() => Conntrack.open()),
+      onProblem,
+    );
     this.#table = new KernelTable({
       launch,
       onDrift,

@@ -72,8 +72,8 @@ describe('the nft process', () => {
 });
 
 test('a program that is not there is a problem, not a throw', async () => {
-  expect(await runProgram(() => ['/nonexistent/conntrack'], 'conntrack', [])).toMatchObject({
+  expect(await runProgram(() => ['/nonexistent/nft'], 'nft', [])).toMatchObject({
     code: -1,
-    problem: { message: 'conntrack is not installed' },
+    problem: { message: 'nft is not installed' },
   });
 });

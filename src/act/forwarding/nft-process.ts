@@ -3,7 +3,7 @@ import { ok, problem, type Result } from '../../../net/result.ts';
 import type { NftText } from './text.ts';
 
 /** The programs, and the Debian packages that have them. */
-const PACKAGE = { nft: 'nftables', conntrack: 'conntrack' } as const;
+const PACKAGE = { nft: 'nftables' } as const;
 
 /** The command line that starts a program: in a network namespace for tests, else its name alone. */
 export type Launcher = (program: keyof typeof PACKAGE) => readonly [string, ...string[]];

@@ -1,6 +1,7 @@
 import type { Ip } from '../../../../net/ip.ts';
 import type { InterfaceName, Vip } from '../../../../net/names.ts';
 import type { Problem } from '../../../../net/result.ts';
+import { Conntrack } from '../../../../sys/conntrack.ts';
 import { namespacePath } from '../../../../sys/network-namespace.ts';
 import { RulesetGeneration } from '../../../../sys/ruleset-generation.ts';
 import type { ForwardingPlan } from '../../../decide/types.ts';
@@ -102,7 +103,8 @@ export class ClusterIp implements AsyncDisposable {
     await this.#closeTable();
     const { namespace, onDrift, onProblem } = this.#options;
     const launch: Launcher = (program) => ['nsenter', `--net=${namespacePath(namespace)}`, program];
-    const cutter = new FlowCutter(launch, onProblem);
+    const flows = this.#private.enter(() => Conntrack.open());
+    const cutter = new FlowCutter(flows.problem === undefined ? flows.ok : flows, onProblem);
     const generation = this.#private.enter(() => RulesetGeneration.open()).ok?.ok;
     const kernel = new KernelTable({
       launch,
