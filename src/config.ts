@@ -60,6 +60,9 @@ const peer = z.string().transform((text, context): { node: NodeName; address: Ip
   return { node: node.ok, address: ip.ok };
 });
 
+/** Bits of a packet mark, decimal or hexadecimal. */
+const mark = z.coerce.number().int().min(0).max(0xffffffff);
+
 function groupPeers(entries: readonly { node: NodeName; address: Ip }[]): ConfiguredPeer[] {
   const byNode = new Map<NodeName, Ip[]>();
   for (const { node, address } of entries) byNode.set(node, [...(byNode.get(node) ?? []), address]);
@@ -86,6 +89,8 @@ const ConfigSchema = z
     metrics: hostAndPort.optional(),
     bgpPasswordDir: z.string().default('/etc/signpost/bgp'),
     bgpPort: z.coerce.number().int().min(0).max(65535).default(179),
+    refusedSources: z.enum(['reject', 'drop']).default('reject'),
+    forwardMark: mark.default(0),
     drainSeconds: z.coerce.number().min(0).max(3600).default(30),
     logLevel: z.enum(['trace', 'debug', 'info', 'warn', 'error']).default('info'),
     logFormat: z.enum(['auto', 'json', 'pretty']).default('auto'),

@@ -134,6 +134,7 @@ export async function startDaemon(config: Config, log: Logger, hooks: DaemonHook
     },
   );
   const forwarding = createForwarding({
+    rules: { refusedSources: config.refusedSources, forwardMark: config.forwardMark },
     onReport: (report) => running.onForwarding(report),
     onDrift(drift) {
       metrics.forwardingRepairs.inc();

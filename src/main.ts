@@ -77,6 +77,8 @@ async function main(argv: readonly string[]): Promise<number> {
       '--bgp-password-dir <folder>',
       'passwords of BGP sessions, without Kubernetes: FOLDER/NAME or FOLDER/NAME/KEY',
     )
+    .option('--refused-sources <how>', 'reject or drop: what becomes of clients outside of sourceRanges')
+    .option('--forward-mark <bits>', 'mark that the FORWARD policy accepts: 0x4000 beside kube-proxy in iptables mode')
     .option('--drain-seconds <seconds>', 'how long open connections are passed on after a hand-over')
     .option('--log-level <level>', 'trace, debug, info, warn or error')
     .option('--log-format <format>', 'auto, json or pretty')

@@ -11,6 +11,7 @@ import type { Enter } from './cluster-ip/private-namespace.ts';
 import { FlowCutter } from './flow-cutter.ts';
 import { KernelTable } from './kernel-table.ts';
 import { type Launcher, launchDirectly } from './nft-process.ts';
+import { DEFAULT_RULES, type RuleOptions } from './skeleton.ts';
 
 /** What the kernel holds and what is wrong with it. */
 export interface ForwardingReport {
@@ -36,6 +37,7 @@ export interface ForwardingOptions {
   readonly onDrift?: (problem: Problem) => void;
   /** Told of what failed beside the table: flows that could not be cut, bounces. */
   readonly onProblem?: (problem: Problem) => void;
+  readonly rules?: RuleOptions;
   /** Milliseconds between looks whether somebody changed the table. */
   readonly checkInterval?: number;
   /** For tests of several nodes: how programs are started and calls made in the node's network namespace. */
@@ -89,6 +91,7 @@ class Reconciler implements Forwarding {
     onReport = ignore,
     onDrift = ignore,
     onProblem = ignore,
+    rules = DEFAULT_RULES,
     checkInterval = CHECK_INTERVAL,
     launch = launchDirectly,
     enter = (work) => work(),
@@ -103,6 +106,7 @@ class Reconciler implements Forwarding {
     );
     this.#table = new KernelTable({
       launch,
+      rules,
       onDrift,
       onProblem,
       onStaleFlows: (flows) => this.#cutter.cut(flows),

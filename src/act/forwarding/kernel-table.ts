@@ -10,7 +10,7 @@ import type { StaleFlow } from './flows.ts';
 import { ForeignChanges, type ReadGeneration } from './foreign-changes.ts';
 import { type ListedTable, parseListing } from './listing.ts';
 import { type Launcher, NftProcess, runProgram } from './nft-process.ts';
-import { CANARY } from './skeleton.ts';
+import { CANARY, type RuleOptions } from './skeleton.ts';
 import { TABLE } from './table.ts';
 import { TableState } from './table-state.ts';
 import { type NftText, nft } from './text.ts';
@@ -18,6 +18,7 @@ import type { Transaction } from './transaction.ts';
 
 export interface KernelTableOptions {
   readonly launch: Launcher;
+  readonly rules: RuleOptions;
   readonly readGeneration: ReadGeneration;
   /** Milliseconds on a clock that never goes back. */
   readonly now: () => number;
@@ -138,7 +139,11 @@ export class KernelTable implements AsyncDisposable {
     if (found.ok !== undefined) this.#translating = true;
     this.#inherited ??= found.ok !== undefined;
     // Rules are not compared but written anew: those of another version may be as many.
-    const [state, transactions] = TableState.adopt(found.ok && { ...found.ok, rules: new Map() }, plan);
+    const [state, transactions] = TableState.adopt(
+      found.ok && { ...found.ok, rules: new Map() },
+      plan,
+      this.#options.rules,
+    );
     const failure = await this.#run(transactions);
     return failure ?? this.#keep(state, plan);
   }
@@ -152,7 +157,7 @@ export class KernelTable implements AsyncDisposable {
       this.#lose(found.problem);
       return;
     }
-    const [state, transactions] = TableState.adopt(found.ok, plan);
+    const [state, transactions] = TableState.adopt(found.ok, plan, this.#options.rules);
     const failure = await this.#run(tap(transactions, () => onDrift(CHANGED)));
     if (failure === undefined) await this.#keep(state, plan);
     else this.#lose(failure);

@@ -8,6 +8,19 @@ export const LAYOUT = 1;
 
 const PROTOCOLS = [nft`tcp`, nft`udp`, nft`sctp`];
 
+/** What the operator of a node decides about the rules. */
+export interface RuleOptions {
+  /** What becomes of clients that source ranges do not admit. */
+  readonly refusedSources: 'reject' | 'drop';
+  /**
+   * Bits of the packet mark that a firewall's FORWARD chain accepts, 0 for none: they are raised before it and cleared
+   * behind it, on connections to VIPs alone.
+   */
+  readonly forwardMark: number;
+}
+
+export const DEFAULT_RULES: RuleOptions = { refusedSources: 'reject', forwardMark: 0 };
+
 export const CANARY = nft`canary`;
 export const ANNOUNCING = nft`announcing`;
 
@@ -42,7 +55,7 @@ function familySets(family: FamilyText): SetObject[] {
   ];
 }
 
-function familyChains(family: FamilyText): ChainObject[] {
+function familyChains(family: FamilyText, { refusedSources }: RuleOptions): ChainObject[] {
   const { digit, ip, icmp } = family;
   const key = packetKey(family);
   return [
@@ -65,8 +78,12 @@ function familyChains(family: FamilyText): ChainObject[] {
     chain(
       nft`admit${digit}`,
       nft`${key} . ${ip} saddr @allow${digit} return`,
-      nft`meta l4proto tcp reject with tcp reset`,
-      nft`limit rate 100/second burst 50 packets reject with ${icmp} type admin-prohibited`,
+      ...(refusedSources === 'reject'
+        ? [
+            nft`meta l4proto tcp reject with tcp reset`,
+            nft`limit rate 100/second burst 50 packets reject with ${icmp} type admin-prohibited`,
+          ]
+        : []),
       nft`drop`,
     ),
     // Only what was relayed when it was new is known here and still has a VIP as its destination.
@@ -123,13 +140,32 @@ const BASE_CHAINS: readonly ChainObject[] = [
   ]),
 ];
 
+// Around priority 0, where iptables and nearly every other firewall filter; replies have the same original address.
+function markChains(bits: number): ChainObject[] {
+  if (bits === 0) return [];
+  const marked = (change: NftText) => [
+    ...FAMILIES.map(({ ip, digit }) => nft`ct original ${ip} daddr @vips${digit} ${change}`),
+    nft`iifname "${HOST_DEVICE}" ${change}`,
+    nft`oifname "${HOST_DEVICE}" ${change}`,
+  ];
+  const raise = nft`meta mark set meta mark | ${bits}`;
+  const clear = nft`meta mark set meta mark & ${~bits >>> 0}`;
+  return [
+    base(nft`forward-raise`, nft`type filter hook forward priority -150`, marked(raise)),
+    base(nft`forward-clear`, nft`type filter hook forward priority 10`, marked(clear)),
+  ];
+}
+
 /** What the table holds whatever the plan is, in an order in which it can be made. */
-export const SKELETON: readonly TableObject[] = [
-  set(CANARY, nft`type mark; elements = { 1 }`),
-  set(ANNOUNCING, nft`type ifname`),
-  ...FAMILIES.flatMap((family) => [...familySets(family), ...familyChains(family)]),
-  ...BASE_CHAINS,
-];
+export function skeleton(options: RuleOptions): readonly TableObject[] {
+  return [
+    set(CANARY, nft`type mark; elements = { 1 }`),
+    set(ANNOUNCING, nft`type ifname`),
+    ...FAMILIES.flatMap((family) => [...familySets(family), ...familyChains(family, options)]),
+    ...BASE_CHAINS,
+    ...markChains(options.forwardMark),
+  ];
+}
 
 function set(name: NftText, spec: NftText): SetObject {
   return { kind: 'set', name, spec };

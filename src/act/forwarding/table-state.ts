@@ -7,7 +7,7 @@ import { type StaleFlow, staleFlows, untranslatedFlows } from './flows.ts';
 import { listedSlots, sortElements } from './listed-entries.ts';
 import type { ListedTable } from './listing.ts';
 import { SharedObjects } from './shared-objects.ts';
-import { ANNOUNCING, LAYOUT, SKELETON } from './skeleton.ts';
+import { ANNOUNCING, DEFAULT_RULES, LAYOUT, type RuleOptions, skeleton } from './skeleton.ts';
 import { type Element, TABLE } from './table.ts';
 import { type NftText, nft } from './text.ts';
 import { Transaction } from './transaction.ts';
@@ -51,21 +51,26 @@ export class TableState {
    * Starts from the table that the kernel has, undefined where it has none. One of another layout is replaced within
    * the one transaction that makes the new.
    */
-  static adopt(found: ListedTable | undefined, plan: ForwardingPlan): [TableState, Iterable<Transaction>] {
-    if (found?.comment === COMMENT) return TableState.#continue(found, plan, []);
+  static adopt(
+    found: ListedTable | undefined,
+    plan: ForwardingPlan,
+    rules: RuleOptions = DEFAULT_RULES,
+  ): [TableState, Iterable<Transaction>] {
+    if (found?.comment === COMMENT) return TableState.#continue(found, plan, rules, []);
     const make = nft`add table ${TABLE} { comment "${COMMENT}"; }`;
-    return TableState.#continue(NOTHING, plan, found ? [nft`delete table ${TABLE}`, make] : [make]);
+    return TableState.#continue(NOTHING, plan, rules, found ? [nft`delete table ${TABLE}`, make] : [make]);
   }
 
   static #continue(
     listed: ListedTable,
     plan: ForwardingPlan,
+    rules: RuleOptions,
     first: readonly NftText[],
   ): [TableState, Iterable<Transaction>] {
     const state = new TableState(listed);
     const transaction = new Transaction();
     transaction.command(...first);
-    state.#objects.makePermanent(SKELETON, transaction);
+    state.#objects.makePermanent(skeleton(rules), transaction);
     const { vips, announcing, entries } = sortElements(listed);
     state.#contents = { vips, announcingInterfaces: announcing };
     const edits = new Map<ForwardingKey, Edit>();

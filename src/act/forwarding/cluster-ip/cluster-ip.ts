@@ -8,6 +8,7 @@ import type { ForwardingPlan } from '../../../decide/types.ts';
 import { FlowCutter } from '../flow-cutter.ts';
 import { KernelTable } from '../kernel-table.ts';
 import type { Launcher } from '../nft-process.ts';
+import { DEFAULT_RULES } from '../skeleton.ts';
 import { InsidePlan } from './inside-plan.ts';
 import { type Enter, PrivateNamespace } from './private-namespace.ts';
 
@@ -108,6 +109,7 @@ export class ClusterIp implements AsyncDisposable {
     const generation = this.#private.enter(() => RulesetGeneration.open()).ok?.ok;
     const kernel = new KernelTable({
       launch,
+      rules: DEFAULT_RULES,
       onDrift,
       onProblem,
       onStaleFlows: (flows) => cutter.cut(flows),
