@@ -58,7 +58,8 @@ export class Connection {
           yield { message: undefined, event: errorEvent(decoded.notification), errors };
           break;
         case 'ignore':
-          yield { message: undefined, event: undefined, errors };
+          // Only a ROUTE-REFRESH is passed over, and before Established none may come at all.
+          yield { message: undefined, event: { kind: 'UpdateMsg', messageType: MessageType['ROUTE-REFRESH'] }, errors };
           break;
         case 'message':
           yield decoded.message.type === 'OPEN'
