@@ -5,7 +5,7 @@ import { readPassword } from './act/bgp/password.ts';
 import type { BgpActuator } from './act/bgp.ts';
 import { removeForwarding } from './act/forwarding/cleanup.ts';
 import { createForwarding, type Forwarding, type ForwardingReport } from './act/forwarding/forwarding.ts';
-import { readConntrackUse } from './act/forwarding/readings.ts';
+import { type Counts, readConntrackUse, readCounters } from './act/forwarding/readings.ts';
 import { loadMemory, MemoryWriter } from './act/memory.ts';
 import type { Config } from './config.ts';
 import { startBgp } from './daemon/bgp.ts';
@@ -411,6 +411,11 @@ class RunningDaemon {
       metrics.membersAlive.set({ segment }, [...members.values()].filter(({ alive }) => alive).length);
     }
     this.#refreshBgpMetrics();
+    void readCounters().then(({ ok: counts }) => {
+      if (counts === undefined) return;
+      setCounts(metrics.vipConnections, counts.connections);
+      setCounts(metrics.vipRefused, counts.refused);
+    });
     void readConntrackUse().then((use) => use && metrics.conntrackUsed.set(use.entries / use.limit));
   }
 
@@ -580,6 +585,15 @@ class RunningDaemon {
       case 'heartbeatsBlocked':
         return;
     }
+  }
+}
+
+/** The kernel counts: what it says now stands for all that was before. */
+function setCounts(counter: Metrics['vipConnections'], counts: Counts): void {
+  counter.reset();
+  for (const [key, count] of counts) {
+    const [vip = '', protocol = '', port = ''] = key.split('|');
+    counter.inc({ vip, protocol, port }, count);
   }
 }
 

@@ -62,6 +62,16 @@ export function createMetrics() {
       'kind',
     ]),
     bfdUp: gauge('bfd_session_up', '1 while the BFD session with the BGPPeer is Up.', ['peer']),
+    vipConnections: counter(
+      'vip_connections',
+      'New connections that were given an endpoint. A change of its endpoints starts a port anew.',
+      ['vip', 'protocol', 'port'],
+    ),
+    vipRefused: counter(
+      'vip_refused_packets',
+      'Packets to ports of VIPs that nothing serves, for the last 4,096 of such ports.',
+      ['vip', 'protocol', 'port'],
+    ),
     conntrackUsed: gauge('conntrack_used_ratio', 'Connection tracking entries in use, as a share of the maximum.'),
   };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { askHttp } from '../harness/clients.ts';
+import { askHttp, fetchFrom } from '../harness/clients.ts';
 import { eventually } from '../harness/eventually.ts';
 import { route, rule, service } from '../harness/manifests.ts';
 import type { NodeLan } from '../harness/nodes.ts';
@@ -21,6 +21,7 @@ async function open(through: readonly string[] = []) {
     files: { 'pool.yaml': [POOL], 'web.yaml': [WEB], 'shop.yaml': [SHOP] },
     prepare: ({ nodes }) => proxies(nodes),
     settle: false,
+    flags: ['--metrics', '0.0.0.0:7946'],
     through: [...OWN_FOLDER, ...through],
   });
   const ports = [{ name: 'http', port: 80, targetPort: 8080 }];
@@ -40,6 +41,13 @@ test('a route of mode ClusterIP is served through the service proxy', async () =
   await programmed(speaker);
   expect(await askHttp(lab.client.namespace, RELAYED, 80)).toMatchObject({ backend: 'p11' });
   expect(await askHttp(lab.client.namespace, VIP, 80)).toMatchObject({ backend: 'p11' });
+  await expect(askHttp(lab.client.namespace, RELAYED, 81)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  const scrape = async () =>
+    (await fetchFrom(lab.client.namespace, speaker.node.v4, 7946, { path: '/metrics' })).toString();
+  const labels = (vip: string, port: number) => `{vip="${vip}",protocol="TCP",port="${port}"} 1\n`;
+  const counted = await eventually('both modes are counted', scrape, (text) => text.includes(labels(RELAYED, 81)));
+  for (const vip of [RELAYED, VIP]) expect(counted).toContain(`signpost_vip_connections_total${labels(vip, 80)}`);
+  expect(counted).toContain(`signpost_vip_refused_packets_total${labels(RELAYED, 81)}`);
 });
 
 test('without SYS_ADMIN its condition names the overlay, its VIP is left alone, and other routes are served', async () => {

@@ -17,6 +17,7 @@ const COUNTED = {
   connections: [
     ['map', 'service'],
     ['map', 'own'],
+    ['set', 'relayed'],
   ],
   refused: [['set', 'refused']],
 } as const;
