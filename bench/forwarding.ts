@@ -7,6 +7,7 @@ import { Lab } from '../test/harness/lab.ts';
 import { type Node, type NodeLan, nodeLan } from '../test/harness/nodes.ts';
 import { udpSocket } from '../test/harness/sockets.ts';
 import { applied, entry, forwardingOf, plan, pointAt } from '../test/lab/forwarding-fixture.ts';
+import { flowRate, kernelMemory, median, milliseconds, ms, row, throughput } from './measure.ts';
 
 /**
  * Traffic to a VIP beside plain routing by the same kind of node, and what the rules cost. The nodes take turns, so
@@ -148,24 +149,17 @@ async function measurePaths([plain, ...others]: readonly [Path, ...Path[]]): Pro
 }
 
 async function measurePath(path: Path): Promise<Row> {
-  return [await throughput(path), await flows('udp', path), await flows('tcp', path)];
-}
-
-/** Bits a second. */
-async function throughput({ address }: Path): Promise<number> {
-  const { stdout } = await lan.client.namespace.run(['iperf3', '-J', '-t', '1', '-c', address]);
-  const result = JSON.parse(stdout) as { end: { sum_received: { bits_per_second: number } } };
-  return result.end.sum_received.bits_per_second;
+  return [await throughput(lan.client.namespace, path.address), await flows('udp', path), await flows('tcp', path)];
 }
 
 /** New flows a second. */
 async function flows(protocol: 'udp' | 'tcp', { address, node }: Path): Promise<number> {
   const count = protocol === 'udp' ? FLOWS : FLOWS / 6;
-  const { stdout } = await lan.client.namespace.run([generator, protocol, address, String(SINK), String(count)]);
-  await node.namespace.run(['conntrack', '-F'], { mayFail: true });
-  const [rate = 0, failed = 0] = stdout.split(' ').map(Number);
-  if (failed > count / 100) throw new Error(`${failed} of ${count} ${protocol} flows to ${address} failed`);
-  return rate;
+  try {
+    return await flowRate(lan.client.namespace, generator, { protocol, address, port: SINK, count });
+  } finally {
+    await node.namespace.run(['conntrack', '-F'], { mayFail: true });
+  }
 }
 
 /** Each change takes away or gives back one endpoint of one entry. */
@@ -178,28 +172,4 @@ async function changeTimes(base: ForwardingPlan): Promise<number[]> {
     times.push(await milliseconds(() => applied(forwarding, current)));
   }
   return times.sort((a, b) => a - b);
-}
-
-/** Kilobytes of the kernel's slabs, which hold sets and rules. */
-async function kernelMemory(): Promise<number> {
-  const { stdout } = await run(['grep', '^Slab:', '/proc/meminfo']);
-  return Number(/\d+/.exec(stdout)?.[0]);
-}
-
-async function milliseconds(work: () => Promise<unknown>): Promise<number> {
-  const started = performance.now();
-  await work();
-  return performance.now() - started;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
-}
-
-function ms(value: number): string {
-  return `${value.toFixed(value < 10 ? 2 : 0)} ms`;
-}
-
-function row(name: string, ...cells: readonly string[]): void {
-  console.log(name.padEnd(26) + cells.map((cell) => cell.padStart(16)).join(''));
 }

@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { askHttp } from '../harness/clients.ts';
 import { eventually } from '../harness/eventually.ts';
+import type { Pod } from '../harness/nodes.ts';
 import { leaderOf, programmed, type Speaker } from '../harness/speaker.ts';
 import { VIP, VIP6 } from './daemon-fixture.ts';
-import { Connections, type DirectLab, directLab } from './direct-fixture.ts';
+import { Connections, type DirectLab, directLab, directRoute, webService } from './direct-fixture.ts';
 
 /** Both families, a line every 50 ms each way over every one. */
 const OPEN = 200;
@@ -123,6 +124,46 @@ describe('no connection is reset whose endpoint lives', () => {
       }
       await lab.serve(lab.pods);
       await sleep(200);
+    });
+    expect(why).toEqual([]);
+  });
+
+  test('when weights change', async () => {
+    const [first, second, ...rest] = lab.pods as [Pod, Pod, ...Pod[]];
+    const split = (weights: readonly [number, number]) =>
+      Promise.all([
+        lab.manifests.write('services.yaml', ...webService([first, second]), ...webService(rest, 'other')),
+        lab.manifests.write('web.yaml', directRoute('Direct', {}, { web: weights[0], other: weights[1] })),
+      ]);
+    await split([1, 1]);
+    await settled();
+    const { why } = await underConnections(async () => {
+      for (const weights of [
+        [1, 4],
+        [5, 1],
+        [1, 1],
+      ] as const) {
+        await split(weights);
+        await sleep(250);
+      }
+    });
+    expect(why).toEqual([]);
+    await lab.forwardBy('Direct');
+    await lab.serve(lab.pods);
+  });
+
+  test('when others delete the tables of the leader', async () => {
+    const leader = await leaderOf(lab.speakers, VIP);
+    const { why } = await underConnections(async () => {
+      for (const table of ['netdev signpost', 'ip signpost-direct', 'ip6 signpost-direct']) {
+        await leader.node.namespace.run(['nft', 'delete', 'table', ...table.split(' ')]);
+        await eventually(
+          `${table} is back`,
+          () => leader.node.namespace.run(['nft', 'list', 'tables']),
+          ({ stdout }) => stdout.includes(table),
+          { within: 6_000 },
+        );
+      }
     });
     expect(why).toEqual([]);
   });

@@ -4,9 +4,17 @@ import { route, rule, service } from '../harness/manifests.ts';
 import type { Pod } from '../harness/nodes.ts';
 import { type DaemonLab, daemonLab, POOL, VIP, VIP6 } from './daemon-fixture.ts';
 
-/** A dual-stack route with 80/TCP, 7/TCP (echo) and 53/UDP (echo). */
-export function directRoute(forwarding = 'Direct', spec: Readonly<Record<string, unknown>> = {}) {
-  return route('web', [rule('http', 'TCP', 80, 'web'), rule('echo', 'TCP', 7, 'web'), rule('dns', 'UDP', 53, 'web')], {
+/** A dual-stack route with 80/TCP, 7/TCP (echo) and 53/UDP (echo), to Services by weight. */
+export function directRoute(
+  forwarding = 'Direct',
+  spec: Readonly<Record<string, unknown>> = {},
+  weights: Readonly<Record<string, number>> = { web: 1 },
+) {
+  const weighted = (name: string, protocol: string, port: number) => ({
+    ...rule(name, protocol, port, 'web'),
+    backendRefs: Object.entries(weights).map(([service, weight]) => ({ name: service, port, weight })),
+  });
+  return route('web', [weighted('http', 'TCP', 80), weighted('echo', 'TCP', 7), weighted('dns', 'UDP', 53)], {
     addresses: [VIP, VIP6],
     ipFamilyPolicy: 'PreferDualStack',
     forwarding,
@@ -14,9 +22,9 @@ export function directRoute(forwarding = 'Direct', spec: Readonly<Record<string,
   });
 }
 
-export function webService(pods: readonly Pod[]) {
+export function webService(pods: readonly Pod[], name = 'web') {
   return service(
-    'web',
+    name,
     [
       { name: 'http', port: 80, targetPort: 8080 },
       { name: 'echo', port: 7, targetPort: 7 },

@@ -58,6 +58,7 @@ export class KernelTable implements AsyncDisposable {
     this.#foreign = new ForeignChanges(options.readGeneration);
     this.#direct = new DirectTables({
       transact: (line) => this.#transact(line),
+      query: (line) => this.#nft.run(line),
       list: (table) => this.#listText(table),
       missingFeatures: () => missingFeatures(this.#nft, DIRECT_FEATURES),
     });
@@ -101,6 +102,11 @@ export class KernelTable implements AsyncDisposable {
       if (canary.problem !== undefined) {
         this.#lose(canary.problem);
         return;
+      }
+      const gone = await this.#direct.missing();
+      if (gone !== undefined) {
+        this.#options.onDrift(gone);
+        this.#direct.forget();
       }
       if (this.#options.now() >= this.#nextComparison) await this.#compare(applied.plan);
     }

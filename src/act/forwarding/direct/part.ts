@@ -27,8 +27,11 @@ export class Part {
   #transaction: Transaction;
   #found: readonly Element[];
 
-  /** @param listed what the kernel has; a table of another layout is replaced */
-  constructor(table: NftText, skeleton: readonly TableObject[], listed: ListedTable | undefined) {
+  /**
+   * @param listed what the kernel has; a table of another layout is replaced
+   * @param ours this run has written it: the number of rules tells whether a chain is as it was
+   */
+  constructor(table: NftText, skeleton: readonly TableObject[], listed: ListedTable | undefined, ours: boolean) {
     this.#table = table;
     this.#transaction = new Transaction(table);
     const kept = listed?.comment === COMMENT ? listed : NOTHING;
@@ -37,8 +40,8 @@ export class Part {
       this.#transaction.command(nft`add table ${table} { comment "${COMMENT}"; }`);
     }
     this.#found = kept.elements;
-    // Rules are not compared but written anew: those of another version may be as many.
-    this.#objects = new SharedObjects({ ...kept, rules: rulesByContent(kept) });
+    // Else rules are not compared but written anew: those of another version may be as many.
+    this.#objects = new SharedObjects(ours ? kept : { ...kept, rules: rulesByContent(kept) });
     this.#objects.makePermanent(skeleton, this.#transaction);
   }
 

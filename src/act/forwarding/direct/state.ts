@@ -15,6 +15,8 @@ export interface ListedTables {
   readonly steering: ListedTable | undefined;
   /** In the order of `FAMILIES`. */
   readonly passing: readonly (ListedTable | undefined)[];
+  /** This run has written them. */
+  readonly ours: boolean;
 }
 
 /** What is known of the past of an entry. */
@@ -44,12 +46,12 @@ export class DirectState {
   #chains: Chains;
   #ambient: readonly Use[] = [];
   /** Entries that are not steered yet: since the last `settle`, and since before it. */
-  #waiting: ReadonlySet<ForwardingKey> = new Set();
-  #ready: ReadonlySet<ForwardingKey> = new Set();
+  #waiting = new Set<ForwardingKey>();
+  #ready = new Set<ForwardingKey>();
 
-  private constructor(listed: ListedTables, surroundings: DirectSurroundings) {
-    this.#steering = new Part(STEERING, STEERING_SKELETON, listed.steering);
-    this.#passing = FAMILIES.map((f, i) => new Part(passingTable(f), passingSkeleton(f), listed.passing[i]));
+  private constructor({ steering, passing, ours }: ListedTables, surroundings: DirectSurroundings) {
+    this.#steering = new Part(STEERING, STEERING_SKELETON, steering, ours);
+    this.#passing = FAMILIES.map((f, i) => new Part(passingTable(f), passingSkeleton(f), passing[i], ours));
     this.#surroundings = surroundings;
     this.#chains = new Chains(surroundings);
     this.#lineages = new Lineages(surroundings.self);
@@ -151,7 +153,7 @@ export class DirectState {
     }
     const free = now || (past?.steered ?? beginning !== 'endpoints');
     const steered = entry.direct !== undefined && free;
-    if (entry.direct !== undefined && !free) this.#waiting = new Set(this.#waiting).add(key);
+    if (entry.direct !== undefined && !free) this.#waiting.add(key);
     const family = familyTextOf(entry.vip);
     const { steer, pass } = this.#chains.of(lineage, family, entry.affinity.type !== 'None', steered);
     const packet = nft`${entry.vip} . ${PROTOCOL[entry.protocol]} . ${entry.port}`;

@@ -115,6 +115,7 @@ class Node {
   #start(): DirectTables {
     return new DirectTables({
       transact: (line) => Promise.resolve(attempt(() => this.kernel.run(line))),
+      query: () => Promise.resolve({ ok: '' }),
       list: (table) => Promise.resolve({ ok: this.kernel.text(table) }),
       missingFeatures: () => Promise.resolve(undefined),
     });

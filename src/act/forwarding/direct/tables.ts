@@ -12,6 +12,8 @@ export const DIRECT_TABLES: readonly NftText[] = [STEERING, ...FAMILIES.map(pass
 
 export interface DirectTablesOptions {
   readonly transact: (line: NftText) => Promise<Result<string>>;
+  /** Runs a line that changes nothing. */
+  readonly query: (line: NftText) => Promise<Result<string>>;
   /** The text of a table; undefined where there is none. */
   readonly list: (table: NftText) => Promise<Result<string | undefined>>;
   /** What the kernel or nft cannot do; asked before the first use. */
@@ -26,6 +28,7 @@ export class DirectTables {
   /** Survives the tables: what was steered where, before somebody took them away. */
   #pasts: Pasts = new Map();
   #capable = false;
+  #written = false;
   #lacks: Problem | undefined;
 
   constructor(options: DirectTablesOptions) {
@@ -35,6 +38,16 @@ export class DirectTables {
   /** Why this kernel cannot forward directly. */
   get lacks(): Problem | undefined {
     return this.#lacks;
+  }
+
+  /** Tells when a table is gone that should be there; cheap. */
+  async missing(): Promise<Problem | undefined> {
+    if (this.#applied?.state === undefined) return undefined;
+    for (const table of DIRECT_TABLES) {
+      const { problem: gone } = await this.#options.query(nft`list set ${table} members`);
+      if (gone !== undefined) return gone;
+    }
+    return undefined;
   }
 
   /** The tables may not be what they were. */
@@ -91,7 +104,7 @@ export class DirectTables {
     if (lacking !== undefined) return lacking;
     this.#capable = true;
     const parse = (text: string | undefined) => (text === undefined ? undefined : parseListing(text));
-    const tables = { steering: parse(steering), passing: passing.map(parse) };
+    const tables = { steering: parse(steering), passing: passing.map(parse), ours: this.#written };
     const beginning = translatedBefore ? 'endpoints' : 'unknown';
     const [state, line] = DirectState.adopt(tables, plan, surroundings, pasts, beginning);
     const failure = await this.#run(state.idle ? REMOVAL : line);
@@ -100,6 +113,7 @@ export class DirectTables {
   }
 
   #keep(state: DirectState, plan: ForwardingPlan): void {
+    this.#written = true;
     this.#pasts = state.pasts;
     this.#applied = { state: state.idle ? undefined : state, plan };
   }
