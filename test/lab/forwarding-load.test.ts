@@ -110,11 +110,11 @@ test.each(['Endpoints', 'ClusterIP'] as const)(
     const talks = open.map(talk);
     const sender = client.namespace.run(['python3', '-c', NEW_FLOWS, VIP, '53', String(flows), '0.1']);
     let versions = 0;
-    let sending = true;
+    const phase = { sending: true };
     void sender.finally(() => {
-      sending = false;
+      phase.sending = false;
     });
-    while (sending || versions < 12) {
+    while (phase.sending || versions < 12) {
       await change(++versions);
       await sleep(250);
       if (versions % 6 === 0) {

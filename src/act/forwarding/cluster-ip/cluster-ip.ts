@@ -1,4 +1,3 @@
-import type { Ip } from '../../../../net/ip.ts';
 import type { InterfaceName, Vip } from '../../../../net/names.ts';
 import type { Problem } from '../../../../net/result.ts';
 import { Conntrack } from '../../../../sys/conntrack.ts';
@@ -37,6 +36,8 @@ export class ClusterIp implements AsyncDisposable {
   #table: Table | undefined;
   #inside: ForwardingPlan | undefined;
   #announcing: readonly InterfaceName[] = [];
+  /** What the link and its routes were last found to be right for. */
+  #connected: { readonly vips: ForwardingPlan['vips']; readonly announcing: readonly InterfaceName[] } | undefined;
   #problem: Problem | undefined;
 
   constructor(options: ClusterIpOptions) {
@@ -65,6 +66,8 @@ export class ClusterIp implements AsyncDisposable {
     const inside = this.#inside;
     if (inside === undefined || inside.vips.size === 0) return;
     await this.#table?.kernel.verify();
+    // Everything is looked at again.
+    this.#connected = undefined;
     this.#problem = await this.#carry(inside);
   }
 
@@ -80,19 +83,25 @@ export class ClusterIp implements AsyncDisposable {
   }
 
   async #carry(inside: ForwardingPlan): Promise<Problem | undefined> {
-    const vips: readonly Ip[] = [...inside.vips.keys()];
-    if (vips.length === 0) return this.#private.exists ? this.#remove() : undefined;
+    if (inside.vips.size === 0) return this.#private.exists ? this.#remove() : undefined;
     const made = this.#private.make();
     if (made.problem !== undefined) return made.problem;
-    if (made.ok) await this.#openTable();
+    if (made.ok) {
+      this.#connected = undefined;
+      await this.#openTable();
+    }
     const kernel = this.#table?.kernel;
     const failed = kernel?.plan === inside ? undefined : await kernel?.apply(inside);
     // Routes last: what comes by them must find the table.
-    return failed ?? this.#connect(vips);
+    return failed ?? this.#connect(inside.vips);
   }
 
-  #connect(vips: readonly Ip[]): Problem | undefined {
-    return this.#private.connect(vips, this.#announcing).problem;
+  #connect(vips: ForwardingPlan['vips']): Problem | undefined {
+    const announcing = this.#announcing;
+    if (this.#connected?.vips === vips && this.#connected.announcing === announcing) return undefined;
+    const { problem } = this.#private.connect([...vips.keys()], announcing);
+    this.#connected = problem === undefined ? { vips, announcing } : undefined;
+    return problem;
   }
 
   async #remove(): Promise<Problem | undefined> {
