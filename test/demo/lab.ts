@@ -5,6 +5,7 @@ import { Report } from './report.ts';
 const STORIES: Readonly<Record<string, () => Promise<{ tell(report: Report, keep: boolean): Promise<void> }>>> = {
   main: () => import('./main-job.ts'),
   failover: () => import('./failover-job.ts'),
+  kubernetes: () => import('./kubernetes-job.ts'),
 };
 
 const { values, positionals } = parseArgs({

@@ -116,7 +116,7 @@ export async function tell(report: Report, keep: boolean): Promise<void> {
 
   report.heading(`The leader's node is lost without warning (${leader.name})`);
   await report.step('another node takes the VIP', async () => {
-    const probe = await Probe.start(client.namespace, PUBLIC, 53, 500);
+    const probe = await Probe.start(client.namespace, PUBLIC, 53, 500, 32);
     await eventually(
       'probes are answered',
       () => probe.answered,

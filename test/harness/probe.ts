@@ -14,7 +14,7 @@ export async function echoBackend(lab: Lab, namespace: Namespace, port: number):
 export interface ProbeResult {
   readonly sent: number;
   readonly lost: number;
-  /** The longest time between two answered probes that were sent one after the other, in milliseconds. */
+  /** The longest time between two answered probes that were sent one after the other, or to the end, in milliseconds. */
   readonly outage: number;
   /** From the start to the first answer, in milliseconds; infinite where there was none. */
   readonly firstAnswer: number;
@@ -45,15 +45,24 @@ export class Probe {
     }, 1);
   }
 
-  static async start(from: Namespace, address: string, port: number, perSecond = 1000): Promise<Probe> {
-    const socket = await udpSocket(from.path, address.includes(':') ? '::' : '0.0.0.0');
-    socket.on('error', () => undefined);
+  /**
+   * @param flows source ports that take turns: a flow stays with its endpoint, which may be on a node that is lost
+   */
+  static async start(from: Namespace, address: string, port: number, perSecond = 1000, flows = 1): Promise<Probe> {
+    const any = address.includes(':') ? '::' : '0.0.0.0';
+    const sockets = await Promise.all(Array.from({ length: flows }, () => udpSocket(from.path, any)));
+    let turn = 0;
     const probe = new Probe(
-      (bytes) => socket.send(bytes, port, address, () => undefined),
+      (bytes) => sockets[turn++ % flows]?.send(bytes, port, address, () => undefined),
       perSecond,
-      () => socket.close(),
+      () => {
+        for (const socket of sockets) socket.close();
+      },
     );
-    socket.on('message', (message) => probe.#answeredAt.set(message.readUInt32BE(0), performance.now()));
+    for (const socket of sockets) {
+      socket.on('error', () => undefined);
+      socket.on('message', (message) => probe.#answeredAt.set(message.readUInt32BE(0), performance.now()));
+    }
     return probe;
   }
 
@@ -79,6 +88,8 @@ export class Probe {
       if (last !== undefined) outage = Math.max(outage, at - last);
       last = at;
     }
+    const end = this.#sentAt.at(-1);
+    if (last !== undefined && end !== undefined) outage = Math.max(outage, end - last);
     const arrivals = [...this.#answeredAt.values()];
     const gaps = arrivals.slice(1).map((at, i) => at - (arrivals[i] ?? at));
     return {
