@@ -26,5 +26,5 @@ export {
   solicitedNode,
   unsolicitedAdvertisement,
 } from './ndp-frame.ts';
-export { type ProbeOutcome, Prober, type ProbeTick } from './prober.ts';
+export { type ProbeOutcome, Prober, type ProbeTick, probeFrame } from './prober.ts';
 export { type Answerer, onArpFrame, onNdpFrame, type Reaction } from './responder.ts';

@@ -27,11 +27,12 @@ export interface ProbeTick {
 
 /** Asks a LAN whether somebody has an address, without changing any cache (RFC 5227 section 2.1.1, RFC 4862 5.4). */
 export class Prober {
-  readonly #mac: Mac;
+  readonly #probe: (ip: Ip) => Uint8Array;
   readonly #running = new Map<Ip, Probing>();
 
-  constructor(mac: Mac) {
-    this.#mac = mac;
+  /** @param probe the frame that asks for an address; by default one that changes no cache */
+  constructor(mac: Mac, probe = (ip: Ip) => probeFrame(mac, ip)) {
+    this.#probe = probe;
   }
 
   /** `count` probes, the outcome one interval after the last. A probe that runs already goes on. */
@@ -71,12 +72,13 @@ export class Prober {
     const times = Array.from(this.#running.values(), (probing) => probing.nextAt);
     return times.length === 0 ? undefined : times.reduce((a, b) => (a < b ? a : b));
   }
+}
 
-  #probe(ip: Ip): Uint8Array {
-    if (isV4(ip)) return arpProbe(this.#mac, ip);
-    if (isV6(ip)) return dadSolicitation(this.#mac, ip);
-    throw new TypeError(`${String(ip)} is of no family`);
-  }
+/** RFC 5227 section 2.1.1, RFC 4862 section 5.4.2. */
+export function probeFrame(mac: Mac, ip: Ip): Uint8Array {
+  if (isV4(ip)) return arpProbe(mac, ip);
+  if (isV6(ip)) return dadSolicitation(mac, ip);
+  throw new TypeError(`${String(ip)} is of no family`);
 }
 
 function outcomeOf({ answeredBy, controlAnsweredBy }: Probing): ProbeOutcome {

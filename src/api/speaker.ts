@@ -43,6 +43,18 @@ const status = z
       .max(1024)
       .optional()
       .describe('VIPs that this node announces.'),
+    proofs: z
+      .array(
+        z.strictObject({
+          address: text('The VIP.'),
+          node: text('Who holds it.'),
+          reachable: z.boolean().describe("It answered with the holder's MAC address."),
+          answeredBy: text('The MAC address that answered instead.').optional(),
+        }),
+      )
+      .max(1024)
+      .optional()
+      .describe('VIPs of other nodes that this node asked for on the LAN.'),
     forwarding: z
       .strictObject({ mode: text('What carries the packets.') })
       .optional()

@@ -8,7 +8,7 @@ import type { RouteKey, ServiceKey } from '../world/keys.ts';
 import type { Grant, Pool, Route } from '../world/objects.ts';
 import type { World } from '../world/types.ts';
 import { type Allocation, type AllocationRequest, allocate, emptyAllocation } from './allocate.ts';
-import { type Announcer, announcersOf } from './announcers.ts';
+import { type Announcer, announcersOf, type Finding, findingsOf } from './announcers.ts';
 import { type BgpPlan, bgpInput, emptyBgpPlan, peeringInterfaces, planBgp } from './bgp.ts';
 import { allocationPool, nodeFacts } from './context.ts';
 import { type DirectContext, directContext } from './direct/surroundings.ts';
@@ -40,6 +40,8 @@ export interface Plan {
   readonly bgp: BgpPlan;
   /** Who says that it announces each VIP; filled in by the coordinator, which tells of all nodes. */
   readonly announcers: Table<Vip, readonly Announcer[]>;
+  /** What speakers found out about VIPs of others, likewise. */
+  readonly findings: Table<Vip, readonly Finding[]>;
   readonly direct: DirectContext;
 }
 
@@ -64,6 +66,7 @@ function nothing(world: World): Plan {
     segments: Table.empty(),
     bgp: emptyBgpPlan(world.links),
     announcers: Table.empty(),
+    findings: Table.empty(),
     direct: directContext(emptyWorld(world), Table.empty(), undefined),
   };
 }
@@ -85,7 +88,7 @@ export function plan(world: World, previous: Plan = nothing(world)): Plan {
   const bgp = planBgp(bgpInput(world, vips), previous.bgp);
   const { forwarding, lingering } = planForwarding(world, previous, vips, direct, bgp);
   const l2 = planL2(world, previous, vips);
-  const announcers = announcersNow(world, previous);
+  const told = toldBySpeakers(world, previous);
   const made = {
     pools,
     pins,
@@ -99,7 +102,7 @@ export function plan(world: World, previous: Plan = nothing(world)): Plan {
     segments,
     bgp,
     direct,
-    announcers,
+    ...told,
   };
   return { world, ...made };
 }
@@ -333,11 +336,15 @@ function announcingInterfaces(
   return sorted.length === before.length && sorted.every((name, i) => name === before[i]) ? before : sorted;
 }
 
-function announcersNow(world: World, previous: Plan): Plan['announcers'] {
-  if (world.role !== 'coordinator') return Table.empty();
+function toldBySpeakers(world: World, previous: Plan): Pick<Plan, 'announcers' | 'findings'> {
+  if (world.role !== 'coordinator') return { announcers: Table.empty(), findings: Table.empty() };
   const began = previous.world.role !== 'coordinator';
   const before = began ? Table.empty<string, never>() : previous.world.objects.speakers;
-  return announcersOf(world.objects.speakers, before, previous.announcers);
+  const { speakers } = world.objects;
+  return {
+    announcers: announcersOf(speakers, before, previous.announcers),
+    findings: findingsOf(speakers, before, previous.findings),
+  };
 }
 
 /** Reports of the wire come often and seldom change it. */

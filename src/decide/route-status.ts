@@ -1,3 +1,4 @@
+import type { NodeName, Vip } from '../../net/names.ts';
 import { type Condition, condition } from '../api/conditions.ts';
 import type { World } from '../world/types.ts';
 import { type Announcement, announcementsOf, darkReasons } from './announcements.ts';
@@ -22,6 +23,7 @@ export function routeStatus(route: RoutePlan, plan: Plan): RouteStatus {
       resolved(route),
       programmed(route, plan, announcements),
       ...direct(route),
+      ...reachable(announcements, plan),
       ...(conflicts === undefined ? [] : [conflicts]),
     ],
   };
@@ -83,6 +85,34 @@ function programmed(route: RoutePlan, plan: Plan, announcements: readonly Announ
   const dark = planned.find((vip) => !isAnnounced(vip, announcements));
   if (dark !== undefined) return no('NotAnnounced', `nobody announces ${dark.vip}: ${darkReasons(dark, plan)}`);
   return condition('Programmed', 'True', 'Programmed', whereAndHow(route, announcements));
+}
+
+/** Of VIPs on layer 2: whether another member has seen them answer from where they should. */
+function reachable(announcements: readonly Announcement[], plan: Plan): Condition[] {
+  const held = announcements.filter(({ mode }) => mode === 'L2');
+  if (held.length === 0) return [];
+  const proofs = held.map(({ address, node }) => ({ address, node, proof: proofOf(address, node, plan) }));
+  const bad = proofs.find(({ proof }) => proof?.reachable === false);
+  if (bad !== undefined) {
+    const { address, node, proof } = bad;
+    const who = proof?.answeredBy === undefined ? 'nobody answered' : `${proof.answeredBy} answered`;
+    const message = `${proof?.by ?? ''} asked the LAN for ${address}, which ${node} holds: ${who}`;
+    return [condition('Reachable', 'False', 'Unanswered', message)];
+  }
+  const open = proofs.find(({ proof }) => proof === undefined);
+  if (open !== undefined) {
+    const message = `no other member has asked the LAN yet for ${open.address} since ${open.node} holds it`;
+    return [condition('Reachable', 'Unknown', 'NotProven', message)];
+  }
+  const by = [...new Set(proofs.map(({ proof }) => proof?.by ?? ''))].join(', ');
+  return [condition('Reachable', 'True', 'Proven', `${by} got the answer of the leader's MAC address`)];
+}
+
+function proofOf(vip: Vip, holder: NodeName, { world, findings }: Plan) {
+  const own = world.wire.proofs.get(vip);
+  if (own?.holder === holder) return { by: world.self, reachable: own.reachable, answeredBy: own.answeredBy };
+  const told = findings.get(vip)?.find((finding) => finding.holder === holder && finding.node !== world.self);
+  return told && { by: told.node, reachable: told.reachable, answeredBy: told.answeredBy };
 }
 
 /** A VIP of a pool that announces both ways must have its leader too. */

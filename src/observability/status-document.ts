@@ -67,6 +67,8 @@ export interface VipView {
   readonly mode: 'L2' | 'BGP' | 'None';
   readonly interface?: string;
   readonly holder?: NodeName;
+  /** What this node found out when it asked the LAN for it. */
+  readonly proof?: { readonly reachable: boolean; readonly answeredBy?: string };
   /** BGPPeers that this node announces it to now. */
   readonly peers?: readonly string[];
   readonly epoch: number;

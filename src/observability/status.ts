@@ -1,4 +1,5 @@
 import type { MonotonicNs } from '../../net/clock.ts';
+import type { Vip } from '../../net/names.ts';
 import { rendezvousOrder } from '../../net/rendezvous.ts';
 import { darkReasons, peersWith } from '../decide/announcements.ts';
 import { nodeShares } from '../decide/direct/shares.ts';
@@ -128,12 +129,20 @@ function vipView(vip: VipPlan, plan: Plan, context: StatusContext): VipView {
     epoch: claim?.epoch ?? 0,
     fenced: claim?.fenced ?? false,
     ...(claim === undefined || holder === undefined ? {} : { since: context.timeOf(claim.since) }),
+    ...proofOf(vip.vip, plan),
     ...(peers.length > 0 ? { peers } : {}),
     why: announced ? whyHere(vip, plan) : darkReasons(vip, plan),
     reasons: (world.wire.dark.get(vip.vip) ?? []).map(({ node, reason }) =>
       node === undefined ? reason : `${node}: ${reason}`,
     ),
   };
+}
+
+function proofOf(vip: Vip, { world }: Plan): Pick<VipView, 'proof'> {
+  const proof = world.wire.proofs.get(vip);
+  if (proof === undefined || proof.holder !== world.wire.claims.get(vip)?.holder) return {};
+  const { reachable, answeredBy } = proof;
+  return { proof: { reachable, ...(answeredBy === undefined ? {} : { answeredBy }) } };
 }
 
 /** This node's place in the VIP's order of succession, or why it has none. */

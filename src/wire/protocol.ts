@@ -107,6 +107,16 @@ export type FromWire =
       readonly cause: StopCause;
       readonly keepForwarding: boolean;
     }
+  /** Another member holds the VIP, and the LAN was asked who answers. Told on a change. */
+  | {
+      readonly type: 'proof';
+      readonly segment: InterfaceName;
+      readonly vip: Vip;
+      readonly holder: NodeName;
+      readonly reachable: boolean;
+      /** Who answered instead; absent: nobody, or the holder. */
+      readonly answeredBy?: Mac;
+    }
   /** Members that say that they do not accept our key. */
   | { readonly type: 'keyRefused'; readonly segment: InterfaceName; readonly by: readonly NodeName[] }
   | { readonly type: 'bfd'; readonly event: BfdEvent }

@@ -6,6 +6,7 @@ import {
   onArpFrame,
   onNdpFrame,
   Prober,
+  probeFrame,
   type Reaction,
   solicitation,
 } from '../../arp/index.ts';
@@ -14,13 +15,16 @@ import { type Ip, ipFromBigInt, isV4, isV6 } from '../../net/ip.ts';
 import type { Mac } from '../../net/mac.ts';
 import type { NodeName, Vip } from '../../net/names.ts';
 import { prefixContains, prefixRange, rangeSize } from '../../net/prefix.ts';
+import { rendezvousOrder } from '../../net/rendezvous.ts';
 import { makeKey } from '../membership/datagram.ts';
 import { create, type MembershipState, mayAnswer, peers, step } from '../membership/machine.ts';
 import { ALL_RULES } from '../membership/rules.ts';
 import { Sessions } from '../membership/session.ts';
 import { PROFILES } from '../membership/timings.ts';
-import type { Effect, MembershipEvent, SessionId, VipEntry, WireAnswer } from '../membership/types.ts';
+import type { Effect, MembershipEvent, Report, SessionId, VipEntry, WireAnswer } from '../membership/types.ts';
 import type { CounterName, FromWire, Segment, SegmentMember, WireCommand, WireInit } from './protocol.ts';
+
+import { Verifier } from './verifier.ts';
 
 /** What a segment sends through; opened and closed by the shell. */
 export interface SegmentPort {
@@ -59,6 +63,10 @@ export class SegmentLoop {
   readonly #vips = new Set<Ip>();
   readonly #macOwner = new Map<Mac, NodeName>();
   #prober: Prober;
+  readonly #verifier: Verifier;
+  /** What was told last of each VIP, and whether it is doubted. */
+  readonly #proofs = new Map<Vip, { readonly text: string; readonly doubted: boolean }>();
+  readonly #dead = new Set<NodeName>();
   #segment: Segment;
   #port: SegmentPort | undefined;
   #state: MembershipState;
@@ -81,6 +89,11 @@ export class SegmentLoop {
     this.#sessions = new Sessions({ self, session, cluster, keys: init.keys.map(makeKey), random });
     this.#announcer = new Announcer(segment.mac, random, now());
     this.#prober = new Prober(segment.mac);
+    this.#verifier = new Verifier(
+      segment.mac,
+      (vip, holder) => this.#verifies(vip, holder),
+      (ip) => this.#question(ip),
+    );
     this.#state = create({ self, session, timings: PROFILES[init.profile], witness, rules: ALL_RULES }, now());
     this.#refusalCheckAt = now();
     this.#adopt(segment);
@@ -104,6 +117,7 @@ export class SegmentLoop {
     if (segment.mac !== before.mac) {
       this.#announcer.setMac(segment.mac, this.#context.now());
       this.#prober = new Prober(segment.mac);
+      this.#verifier.setMac(segment.mac);
     }
     if (segment.carrier !== before.carrier) this.#step({ type: 'carrier', up: segment.carrier });
     if (JSON.stringify(segment.members) !== JSON.stringify(before.members)) {
@@ -139,6 +153,9 @@ export class SegmentLoop {
       return;
     }
     this.#learn(frame.senderIp, frame.senderMac, frame.operation === 'reply');
+    if (frame.operation === 'reply' && frame.targetMac === this.#segment.mac) {
+      this.#verifier.heard(frame.senderIp as Ip as Vip, frame.senderMac);
+    }
     this.#react(onArpFrame(frame, this.#answerer()), 'arpAnswers');
   }
 
@@ -148,6 +165,9 @@ export class SegmentLoop {
     if (typeof frame === 'string') {
       this.#context.count('badFrames');
       return;
+    }
+    if (frame.type === 'advertisement' && (frame.solicited || this.#ownFor(frame.target) === undefined)) {
+      this.#verifier.heard(frame.target as Ip as Vip, frame.linkAddress ?? frame.source);
     }
     if (frame.type === 'advertisement') this.#learn(frame.target, frame.linkAddress ?? frame.source, true);
     else if (frame.linkAddress !== undefined) this.#learn(frame.from, frame.linkAddress, false);
@@ -183,12 +203,19 @@ export class SegmentLoop {
       this.#step({ type: 'probed', vip: ip as Vip, answer });
     }
     this.#announce(now);
+    this.#verify(now);
     this.#checkKeys(now);
   }
 
   nextAt(): MonotonicNs {
     const now = this.#context.now();
-    const times = [this.#machineAt, this.#prober.nextAt(), this.#announcer.nextAt(now), this.#refusalCheckAt];
+    const times = [
+      this.#machineAt,
+      this.#prober.nextAt(),
+      this.#announcer.nextAt(now),
+      this.#verifier.nextAt(),
+      this.#refusalCheckAt,
+    ];
     return times.filter((time) => time !== undefined).reduce((a, b) => (a < b ? a : b));
   }
 
@@ -313,11 +340,64 @@ export class SegmentLoop {
         this.#machineAt = effect.at;
         return;
       case 'report':
+        this.#follow(effect.report);
         post({ type: 'report', segment, report: effect.report });
         return;
       case 'left':
         this.#left = true;
         return;
+    }
+  }
+
+  #follow(report: Report): void {
+    if (report.kind === 'claim') {
+      const { holder, vip } = report;
+      this.#verifier.setHolder(vip, holder === this.#context.init.self ? undefined : holder, this.#context.now());
+      this.#proofs.delete(vip);
+    } else if (report.kind === 'member') {
+      if (report.alive) this.#dead.delete(report.node);
+      else this.#dead.add(report.node);
+    }
+  }
+
+  /** One member asks for all: the first in an order that each member works out alike. */
+  #verifies(vip: Vip, holder: NodeName): boolean {
+    const members = this.#segment.members.map(({ node }) => node);
+    const able = members.filter((node) => node !== holder && !this.#dead.has(node));
+    return rendezvousOrder(vip, able)[0] === this.#context.init.self;
+  }
+
+  /** Own address of the family on the segment. */
+  #ownFor(ip: Ip): Ip | undefined {
+    return this.#segment.networks.find((network) => isV4(network.ip) === isV4(ip))?.ip;
+  }
+
+  /** As any host would ask for IPv6, so that the answer shows that it is one; IPv4 answers probes in person. */
+  #question(ip: Ip): Uint8Array {
+    const { mac } = this.#segment;
+    const own = this.#ownFor(ip);
+    return own !== undefined && isV6(own) && isV6(ip) ? solicitation(mac, own, ip) : probeFrame(mac, ip);
+  }
+
+  #verify(now: MonotonicNs): void {
+    const { frames, verdicts } = this.#verifier.tick(now);
+    for (const frame of frames) this.#sendFrame(frame);
+    for (const verdict of verdicts) {
+      const { vip, holder, answeredBy } = verdict;
+      const who = answeredBy === undefined ? undefined : this.#whoHas(answeredBy);
+      const reachable = who?.kind === 'member' && who.node === holder;
+      const before = this.#proofs.get(vip);
+      const text = `${holder} ${reachable ? '' : (answeredBy ?? 'nobody')}`;
+      if (!reachable && before?.doubted !== true && before?.text !== text) {
+        this.#proofs.set(vip, { text: before?.text ?? '', doubted: true });
+        this.#verifier.askAgain(verdict, now);
+        continue;
+      }
+      this.#proofs.set(vip, { text, doubted: false });
+      if (before?.text === text) continue;
+      const segment = this.#segment.interface;
+      const other = reachable || answeredBy === undefined ? {} : { answeredBy };
+      this.#context.post({ type: 'proof', segment, vip, holder, reachable, ...other });
     }
   }
 

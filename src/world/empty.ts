@@ -46,6 +46,7 @@ export function emptyWorld({ self, witness, interfaces, peers, role, memory }: W
       answered: Table.empty(),
       arrivals: Table.empty(),
       segments: new Map(),
+      proofs: Table.empty(),
       conflicts: Table.empty(),
     },
     forwarding: { applied: undefined, problem: undefined },

@@ -101,6 +101,10 @@ function reduceWire(wire: WireState, message: FromWire): WireState {
     }
     case 'stopped':
       return { ...wire, answered: wire.answered.delete(message.vip), arrivals: wire.arrivals.delete(message.vip) };
+    case 'proof': {
+      const { vip, holder, reachable, answeredBy } = message;
+      return { ...wire, proofs: wire.proofs.set(vip, { holder, reachable, answeredBy }) };
+    }
     case 'keyRefused':
       return withSegment(wire, message.segment, { keyRefusedBy: message.by });
     case 'nameTaken':

@@ -82,6 +82,8 @@ export interface WireState {
   /** VIPs that moved here lately. */
   readonly arrivals: Table<Vip, Arrival>;
   readonly segments: ReadonlyMap<string, SegmentState>;
+  /** What this node found out about VIPs that others hold. */
+  readonly proofs: Table<Vip, Proof>;
   /** VIPs that a stranger answers for. */
   readonly conflicts: Table<Vip, Conflict>;
 }
@@ -90,6 +92,14 @@ export interface Conflict {
   readonly mac: string;
   /** This node holds the VIP and goes on; else nobody took it. */
   readonly defended: boolean;
+}
+
+/** Whether a VIP answered on the wire with its holder's MAC address. */
+export interface Proof {
+  readonly holder: NodeName;
+  readonly reachable: boolean;
+  /** The MAC address that answered instead. */
+  readonly answeredBy: string | undefined;
 }
 
 export interface Answered {

@@ -53,6 +53,10 @@ await describeOnCluster('the daemon in a cluster', (programs) => {
     const events = () => kubectl('get', 'events', '--field-selector', 'reason=Programmed', '--no-headers');
     expect(await eventually('its Event', events, Boolean, SOON)).toMatch(/Normal +Programmed +serviceroute\/web/);
     const leader = await leaderOf(speakers, VIP);
+    const proven = () => condition('web', 'Reachable');
+    expect(await eventually('another node proves it', proven, (text) => text.startsWith('Proven'), SOON)).toMatch(
+      /^Proven n\d got the answer of the leader's MAC address/,
+    );
     const rows = () => kubectl('get', 'speakers', '--no-headers');
     const tells = new RegExp(`${leader.name} +1 +True`);
     await eventually('the leader tells', rows, (text) => tells.test(text), SOON);

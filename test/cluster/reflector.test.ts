@@ -204,6 +204,24 @@ await describeOnCluster('the reflector', (programs) => {
     await view.shows({ a: '1' });
   });
 
+  test('does not take an optional kind that is absent for one that cannot be read, once the server answers again', async () => {
+    proxy.inject({ status: 503 });
+    await using view = follow(proxy, undefined, '/apis/example.org/v1/gadgets', true);
+    await eventually(
+      'the failure',
+      () => view.failing,
+      (failure) => failure?.kind === 'refused',
+      SOON,
+    );
+    proxy.inject();
+    await eventually(
+      'it is over',
+      () => view.failing,
+      (failure) => failure === undefined,
+      SOON,
+    );
+  });
+
   async function put(name: string, value: string): Promise<void> {
     const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { v: value } };
     const query = '?fieldManager=test&force=true';
@@ -273,12 +291,12 @@ class View implements AsyncDisposable {
   readonly #proxy: FaultProxy;
   readonly #from: number;
 
-  constructor(proxy: FaultProxy, token: string | undefined, path: string) {
+  constructor(proxy: FaultProxy, token: string | undefined, path: string, optional: boolean) {
     this.#proxy = proxy;
     this.#from = proxy.requests.length;
     const reflector = new Reflector(
       createClient(proxy.access(token), 'test'),
-      { paths: [path], fieldSelector: 'metadata.name!=kube-root-ca.crt' },
+      { optional, paths: [path], fieldSelector: 'metadata.name!=kube-root-ca.crt' },
       {
         onChanges: (changes) => {
           this.told += changes.length;
@@ -319,8 +337,8 @@ class View implements AsyncDisposable {
   }
 }
 
-function follow(proxy: FaultProxy, token?: string, path = CONFIG_MAPS): View {
-  return new View(proxy, token, path);
+function follow(proxy: FaultProxy, token?: string, path = CONFIG_MAPS, optional = false): View {
+  return new View(proxy, token, path, optional);
 }
 
 function sameRecord(a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, unknown>>): boolean {

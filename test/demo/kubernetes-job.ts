@@ -117,7 +117,12 @@ export async function tell(report: Report, keep: boolean): Promise<void> {
     await sleep(500);
     const { outage, lost } = await probe.stop();
     await net.lan.unblock(current.node.namespace);
-    return { ok: outage < 1000, ms: outage, lost, detail: `without an answer; ${next.name} leads now; flows to its pods are lost with it` };
+    return {
+      ok: outage < 1000,
+      ms: outage,
+      lost,
+      detail: `without an answer; ${next.name} leads now; flows to its pods are lost with it`,
+    };
   });
 
   report.heading('The API server is killed');

@@ -81,6 +81,8 @@ function changedRoutes(plan: Plan, before: Plan): Set<RouteKey> {
   collect(world.wire.claims.changes(old.wire.claims));
   collect(world.wire.dark.changes(old.wire.dark));
   collect(world.wire.conflicts.changes(old.wire.conflicts));
+  collect(world.wire.proofs.changes(old.wire.proofs));
+  collect(plan.findings.changes(before.findings));
   collect(plan.announcers.changes(before.announcers));
   collect(plan.bgp.asked.changes(before.bgp.asked));
   const nothing = Table.empty<Vip, true>();
@@ -219,6 +221,7 @@ function wantedSpeaker(plan: Plan, { version, owner }: StatusContext): WantedSta
         : { lease: { held: leases.every(({ held }) => held), voters: [...lease.voters].sort() } }),
       ...(sessions.length > 0 ? { sessions: sessions.slice(0, MAX_SESSIONS) } : {}),
       vips: vips.slice(0, MAX_SPEAKER_VIPS),
+      proofs: wantedProofs(world).slice(0, MAX_SPEAKER_VIPS),
       forwarding: { mode: 'Endpoints' },
       summary: {
         l2Vips: String(wire.answered.size),
@@ -237,6 +240,19 @@ function announcedVips(plan: Plan) {
     .filter((address) => peersWith(address, plan).length > 0)
     .map((address) => ({ address, mode: 'BGP' as const }));
   return [...l2, ...bgp].sort((a, b) => (a.address < b.address ? -1 : a.address > b.address ? 1 : 0));
+}
+
+/** What is still so: who holds a VIP may have changed since it was asked for. */
+function wantedProofs({ wire }: Plan['world']) {
+  return [...wire.proofs]
+    .filter(([vip, { holder }]) => wire.claims.get(vip)?.holder === holder)
+    .map(([address, { holder, reachable, answeredBy }]) => ({
+      address,
+      node: holder,
+      reachable,
+      ...(answeredBy === undefined ? {} : { answeredBy }),
+    }))
+    .sort((a, b) => (a.address < b.address ? -1 : 1));
 }
 
 function wantedSessions({ bgp }: Plan['world']) {

@@ -219,7 +219,11 @@ export class Reflector {
   }
 
   #failed(failure: ApiFailure): void {
-    if (this.#options.optional === true && isStatus(failure, 404)) return;
+    if (this.#options.optional === true && isStatus(failure, 404)) {
+      // It is known that there is none: what failed before does not any more.
+      this.#heard();
+      return;
+    }
     this.#failing = true;
     this.#listener.onFailure(failure);
   }
