@@ -70,7 +70,7 @@ export class FamilyRib {
     else this.#wanted.set(prefix, attributes);
     if (before !== undefined) this.#leaveGroup(before.key, prefix);
     this.#withdrawals.delete(prefix);
-    this.#enqueue(prefix);
+    this.#enqueue(prefix, attributes);
   }
 
   /** A session begins: the peer knows nothing. */
@@ -78,7 +78,7 @@ export class FamilyRib {
     this.close();
     this.#advertising = advertising;
     this.#conclusion = 'end-of-rib';
-    for (const prefix of this.#wanted.keys()) this.#enqueue(prefix);
+    for (const [prefix, attributes] of this.#wanted) this.#enqueue(prefix, attributes);
   }
 
   /** The session has ended; what is wanted waits for the next. */
@@ -98,7 +98,7 @@ export class FamilyRib {
     if (this.#advertising === undefined) return;
     this.#advertising = advertising;
     this.#announcements.clear();
-    for (const prefix of this.#wanted.keys()) this.#enqueue(prefix);
+    for (const [prefix, attributes] of this.#wanted) this.#enqueue(prefix, attributes);
   }
 
   /** The peer asks for all routes again (RFC 2918 section 3); after the first dump, if that is not over. */
@@ -110,9 +110,9 @@ export class FamilyRib {
     }
     this.#refreshBegins = true;
     this.#conclusion = 'end-of-refresh';
-    for (const prefix of this.#wanted.keys()) {
+    for (const [prefix, attributes] of this.#wanted) {
       this.#told.delete(prefix);
-      this.#enqueue(prefix);
+      this.#enqueue(prefix, attributes);
     }
   }
 
@@ -185,19 +185,18 @@ export class FamilyRib {
     return this.#advertising.session;
   }
 
-  #enqueue(prefix: Prefix): void {
+  #enqueue(prefix: Prefix, attributes: RouteAttributes | undefined): void {
     const advertising = this.#advertising;
     if (advertising === undefined) return;
-    const attributes = this.#wanted.get(prefix);
     const told = this.#told.get(prefix);
     if (attributes === undefined) {
       if (told !== undefined) this.#withdrawals.add(prefix);
       return;
     }
     if (told === keyOf(attributes, advertising)) return;
-    const group = this.#announcements.get(attributes.key) ?? { attributes, prefixes: new Set() };
-    this.#announcements.set(attributes.key, group);
-    group.prefixes.add(prefix);
+    const group = this.#announcements.get(attributes.key);
+    if (group === undefined) this.#announcements.set(attributes.key, { attributes, prefixes: new Set([prefix]) });
+    else group.prefixes.add(prefix);
   }
 
   #leaveGroup(key: string, prefix: Prefix): void {

@@ -716,3 +716,19 @@ describe('a range', () => {
     expect(again.heardTypes()).toEqual(['NOTIFICATION 6/3']);
   });
 });
+
+test('a wall clock that steps a day forth and back moves no timer', () => {
+  let offset = 0;
+  const { rig, connection } = Rig.up({}, openOf(), { wallClock: () => new Date(Date.UTC(2026, 0, 1) + offset) });
+  const day = 86_400_000;
+  for (const step of [day, -2 * day, day]) {
+    offset += step;
+    connection.heard();
+    rig.time.pass(3);
+    expect(connection.heardTypes()).toContain('KEEPALIVE');
+    connection.say(KEEPALIVE);
+    expect(rig.state).toBe('Established');
+  }
+  rig.time.pass(9);
+  expect(rig.state).not.toBe('Established');
+});
