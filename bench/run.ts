@@ -2,7 +2,17 @@ import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 
 /** Each prints ratios against a named reference in one run. They run alone, one after another. */
-const BENCHES = ['arp', 'daemon', 'forwarding', 'direct', 'election', 'bgp-encode', 'kubernetes', 'bgp'] as const;
+const BENCHES = [
+  'arp',
+  'daemon',
+  'forwarding',
+  'direct',
+  'cluster-ip',
+  'election',
+  'bgp-encode',
+  'kubernetes',
+  'bgp',
+] as const;
 
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !(BENCHES as readonly string[]).includes(name));
