@@ -113,8 +113,8 @@ export class ClusterIp implements AsyncDisposable {
     await this.#closeTable();
     const { namespace, onDrift, onProblem } = this.#options;
     const launch: Launcher = (program) => ['nsenter', `--net=${namespacePath(namespace)}`, program];
-    const flows = this.#private.enter(() => Conntrack.open());
-    const cutter = new FlowCutter(flows.problem === undefined ? flows.ok : flows, onProblem);
+    const conntrack = this.#private.enter(() => Conntrack.open());
+    const cutter = new FlowCutter(conntrack.problem === undefined ? conntrack.ok : conntrack, onProblem);
     const generation = this.#private.enter(() => RulesetGeneration.open()).ok?.ok;
     const kernel = new KernelTable({
       launch,

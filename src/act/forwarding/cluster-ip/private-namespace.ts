@@ -75,7 +75,7 @@ export class PrivateNamespace implements Disposable {
     return routes.problem === undefined ? ok(routes.ok.flatMap(({ to }) => to ?? [])) : routes;
   }
 
-  /** Makes the namespace, unless it is there. True: it is new and empty. */
+  /** Opens the namespace, and makes it where there is none. True: it is not the one that was open before. */
   make(): Result<boolean> {
     if (this.#inside !== undefined && this.exists) return ok(false);
     this.#inside?.[Symbol.dispose]();
