@@ -72,7 +72,10 @@ module.exports = {
     {
       name: 'only-daemon-wires',
       severity: 'error',
-      from: { path: '^src/', pathNot: [test, '^src/(daemon|main)\\.ts$', '^src/daemon/', '^src/act/', '^src/observe/', '^src/cli/'] },
+      from: {
+        path: '^src/',
+        pathNot: [test, '^src/(daemon|main)\\.ts$', '^src/daemon/', '^src/act/', '^src/observe/', '^src/cli/'],
+      },
       to: { path: '^src/(act|observe)/' },
     },
     {

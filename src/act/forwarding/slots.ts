@@ -9,8 +9,6 @@ export interface EntrySlots {
   readonly own: Slots;
 }
 
-export const NO_SLOTS: EntrySlots = { slots: [], own: [] };
-
 /**
  * Gives the endpoints that take new connections their positions, so that few of those that stay change theirs.
  * Without affinity there are no holes and heavier endpoints come first: entries with the same weights then share a
