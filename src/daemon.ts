@@ -273,6 +273,7 @@ class RunningDaemon {
   #bgp: BgpActuator | undefined;
   #inherited = false;
   #problems = new Set<string>();
+  #followed: Plan['segments'] | undefined;
   #ready = false;
   #drainAsked = false;
 
@@ -444,12 +445,11 @@ class RunningDaemon {
     this.#metrics.planSeconds.observe((monotonicClock.now() - started) / 1e9);
     this.#logTransitions(before, this.#plan);
     for (const listener of this.#plannedListeners) listener();
+    const told = this.#followNeighbours(world);
     // Until everything that was there at the start is known, what an earlier run left in the kernel stays as it is.
-    if (!world.source.synced || world.links.byIndex.size === 0) return;
+    if (!world.source.synced || world.links.byIndex.size === 0 || (told && !this.#ready)) return;
     this.#ready = true;
     if (this.#plan.forwarding !== before.forwarding || world.forwarding.applied === undefined) this.#applyForwarding();
-    if (this.#plan.segments !== before.segments)
-      this.#parts?.neighbours.follow(followedNeighbours(world, this.#plan.segments.values()));
     this.#parts?.wire.setSegments(this.#plan.segments);
     this.#parts?.wire.setVips(this.#plan.l2);
     this.#applyBgp(before);
@@ -502,6 +502,14 @@ class RunningDaemon {
     if (wanted === this.#drainAsked) return;
     this.#drainAsked = wanted;
     void this.drain(wanted, {});
+  }
+
+  /** True where another world follows, with what is known of neighbours. */
+  #followNeighbours(world: World): boolean {
+    const { segments } = this.#plan;
+    if (segments === this.#followed) return false;
+    this.#followed = segments;
+    return this.#parts?.neighbours.follow(followedNeighbours(world, segments.values())) ?? false;
   }
 
   #applyForwarding(): void {

@@ -17,10 +17,10 @@ export class Neighbours {
     this.#onChange = onChange;
   }
 
-  /** From now on tells of these alone. */
-  follow(keys: ReadonlySet<NeighbourKey>): void {
+  /** From now on tells of these alone; true where it has told something by that. */
+  follow(keys: ReadonlySet<NeighbourKey>): boolean {
     this.#followed = keys;
-    this.#tell();
+    return this.#tell();
   }
 
   fold(messages: readonly RouteMessage[]): void {
@@ -36,15 +36,16 @@ export class Neighbours {
     if (concerned) this.#tell();
   }
 
-  #tell(): void {
+  #tell(): boolean {
     const now = new Map<NeighbourKey, Mac>();
     for (const key of this.#followed) {
       const mac = this.#known.get(key);
       if (mac !== undefined) now.set(key, mac);
     }
     const same = now.size === this.#told.size && [...now].every(([key, mac]) => this.#told.get(key) === mac);
-    if (same) return;
+    if (same) return false;
     this.#told = now;
     this.#onChange(now);
+    return true;
   }
 }

@@ -115,7 +115,7 @@ export class Connections {
   }> {
     this.#running = false;
     await Promise.all(this.#loops);
-    await Promise.all(this.#all.map((connection) => this.#exchange(connection)));
+    await Promise.all(this.#all.map((connection) => this.#exchange(connection, 2_500)));
     for (const connection of this.#all) connection.close();
     const failed = [...this.#failures.keys()].map(({ backend }) => backend);
     return { exchanges: this.#exchanges, failed, why: [...this.#failures.values()].map(String) };
@@ -128,10 +128,10 @@ export class Connections {
     }
   }
 
-  async #exchange(connection: EchoConnection): Promise<void> {
+  async #exchange(connection: EchoConnection, timeout = 8_000): Promise<void> {
     if (this.#failures.has(connection)) return;
     try {
-      await connection.exchange('still here', 8_000);
+      await connection.exchange('still here', timeout);
       this.#exchanges++;
     } catch (error) {
       this.#failures.set(connection, error);

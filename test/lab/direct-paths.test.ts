@@ -89,6 +89,18 @@ describe.each([
   });
 });
 
+test('each node knows the hardware addresses of the others, and of nobody else', async () => {
+  const macs = new Map<string, string>();
+  for (const { name, namespace } of lab.nodes) macs.set(name, await namespace.mac());
+  for (const { name, namespace } of lab.nodes) {
+    const others = lab.nodes.filter((node) => node.name !== name).map((node) => macs.get(node.name) ?? '');
+    for (const table of ['netdev signpost', 'ip signpost-direct', 'ip6 signpost-direct']) {
+      const { stdout } = await namespace.run(['nft', 'list', 'set', ...table.split(' '), 'members']);
+      expect(stdout.match(/(?:[0-9a-f]{2}:){5}[0-9a-f]{2}/g)?.sort()).toEqual(others.sort());
+    }
+  }
+});
+
 test('the status tells of mode and shares', async () => {
   const view = await lab.speakers[0]?.route('web');
   const shares = { n1: 0.333, n2: 0.333, n3: 0.333 };

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import type { Ip } from '../../../net/ip.ts';
+import type { Mac } from '../../../net/mac.ts';
 import type { Vip } from '../../../net/names.ts';
-import { routeKey } from '../../world/keys.ts';
+import { neighbourKey, routeKey } from '../../world/keys.ts';
 import type { WorldEvent } from '../../world/reduce.ts';
 import type { World } from '../../world/types.ts';
 import { plan } from '../plan.ts';
@@ -9,6 +11,7 @@ import { after, freshWorld, links, pool, put, route, slice, WEB } from '../testi
 import { explain, parseQuestion } from './explain.ts';
 
 const VIP = '203.0.113.100' as Vip;
+const MAC = '02:00:00:00:00:02' as Mac;
 const KEY = routeKey('default', 'r1');
 
 function world(spec: object, ...more: readonly WorldEvent[]): World {
@@ -20,6 +23,7 @@ function world(spec: object, ...more: readonly WorldEvent[]): World {
     put(slice('s1', ['10.0.1.1', '10.0.1.2'], 'n1')),
     put(slice('s2', ['10.0.2.1'], 'n2')),
     put(route('r1', 80, { addresses: [VIP], ...spec })),
+    { type: 'neighbours', neighbours: new Map([[neighbourKey(2, '203.0.113.12' as Ip), MAC]]) },
     ...more,
   );
 }
@@ -74,6 +78,11 @@ describe('the route goes on in Endpoints mode', () => {
       'an endpoint is on no node',
       world(direct, put({ ...slice('s2', ['10.0.2.1']), endpoints: [{ addresses: ['10.0.2.1'] }] })),
       /on no node/,
+    ],
+    [
+      'the hardware address of a node is not known',
+      world(direct, { type: 'neighbours', neighbours: new Map() }),
+      /hardware address of n2/,
     ],
     ['traffic policy Local', world({ ...direct, trafficPolicy: 'Local' }), /trafficPolicy Local/],
     [

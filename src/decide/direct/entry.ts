@@ -2,7 +2,7 @@ import type { IpFamily } from '../../../net/ip.ts';
 import type { NodeName } from '../../../net/names.ts';
 import { collectEndpoints, type Endpoint, usableEndpoints, weighEndpoints } from '../endpoints.ts';
 import { endpointsOf, type ResolvedPort, type SlicesOf } from '../resolve.ts';
-import type { DirectEntry, NodeShare } from '../types.ts';
+import type { DirectEntry, DirectSurroundings, NodeShare } from '../types.ts';
 import type { DirectContext } from './surroundings.ts';
 
 /** How an entry is forwarded directly; `why` not, in words for people. Neither: it has no endpoint at all. */
@@ -34,11 +34,19 @@ export function decideDirect(
         why: `endpoint ${endpoint.address} is on ${node}, which has no ${family} address on a LAN of this node`,
       };
     }
+    // Frames of a member whose address is not known would pass for a client's.
+    if (node !== surroundings.self && !knownMembers(surroundings).has(node)) {
+      return { why: `the hardware address of ${node} is not known yet` };
+    }
     weights.set(node, (weights.get(node) ?? 0) + endpoint.weight);
   }
   if (weights.size === 0) return { direct: undefined };
   const own = endpointsOf(port, family, 'Local', surroundings.self, slicesOf);
   return { direct: { shares: sharesOf(weights), own } };
+}
+
+function knownMembers({ interfaces }: DirectSurroundings): ReadonlySet<NodeName> {
+  return new Set(interfaces.flatMap(({ members }) => members.map(({ node }) => node)));
 }
 
 /** Endpoints on nodes that are gone take nothing, unless there are no others. */

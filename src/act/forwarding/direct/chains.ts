@@ -5,7 +5,7 @@ import { FAMILIES, type FamilyText, familyName } from '../family.ts';
 import type { Selector } from '../selector.ts';
 import type { ChainObject } from '../table.ts';
 import { join, type NftText, nft } from '../text.ts';
-import { passOn, SENDER_CHAIN, slotExpression, UNKNOWN_SEGMENT } from './layout.ts';
+import { passOn, SENDER_CHAIN, slotExpression, steerOn, UNKNOWN_SEGMENT } from './layout.ts';
 import { type Lineage, SENDER } from './lineage.ts';
 
 /** What an entry's packets go through. */
@@ -60,6 +60,12 @@ export class Chains {
     return place && nodeChain(node, passOn(family, destination(place)));
   }
 
+  /** For what could not be steered at the ingress: fragments. */
+  #steerAgain(node: NodeName, family: FamilyText): ChainObject | undefined {
+    const place = this.#place(node, family);
+    return place && nodeChain(node, steerOn(family, destination(place)));
+  }
+
   #steer({ owners }: Lineage, family: FamilyText, byClient: boolean): Selector | undefined {
     const used = new Map<string, ChainObject>();
     const verdicts = this.#verdicts(owners, used, (node) => this.#steerTo(node));
@@ -74,7 +80,7 @@ export class Chains {
     const used = new Map<string, ChainObject>();
     const passTo = (node: NodeName) => this.passTo(node, family);
     const slot = slotExpression(family, byClient);
-    const foreign = this.#verdicts(owners, used, passTo);
+    const foreign = this.#verdicts(owners, used, steered ? (node) => this.#steerAgain(node, family) : passTo);
     const inherited = earlier.map((before, i) => {
       if (owners[i] !== self) return undefined;
       return steered ? before : SENDER;

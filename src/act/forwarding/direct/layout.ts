@@ -76,15 +76,11 @@ export function passingSkeleton(family: FamilyText): readonly TableObject[] {
     { kind: 'map', name: nft`errors`, spec: nft`type ifname : verdict` },
     verdictsByKey(nft`service`, family),
     chain(SENDER_CHAIN, nft`ether saddr vmap @senders`),
-    chain(
-      nft`from-member`,
-      nft`${ip} dscp ${PASSED_ON} accept`,
-      nft`${UNKNOWN_SEGMENT} ${key} vmap @service`,
-      nft`accept`,
-    ),
+    chain(nft`from-member`, nft`${UNKNOWN_SEGMENT} ${key} vmap @service`, nft`accept`),
     {
       ...chain(
         nft`passing`,
+        nft`${ip} dscp ${PASSED_ON} accept`,
         nft`iifname . ether saddr @members goto from-member`,
         nft`iifname @interfaces ${key} vmap @service`,
         // Of a connection that is not known here: whoever knows it takes it, the others drop it.
@@ -103,9 +99,14 @@ function errorTypes({ ip }: FamilyText): NftText {
     : nft`icmpv6 type { destination-unreachable, packet-too-big, time-exceeded, parameter-problem }`;
 }
 
-/** Rules that send the packet to a node and end its way here. */
+/** Rules that send the packet to a node, which must not pass it on, and end its way here. */
 export function passOn({ ip }: FamilyText, to: NftText): NftText[] {
   return [nft`${ip} dscp set ${PASSED_ON}`, nft`dup to ${to}`, nft`drop`];
+}
+
+/** The same; but to the node of its slot a client's packet goes as the ingress would have sent it, not marked. */
+export function steerOn({ ip }: FamilyText, to: NftText): NftText[] {
+  return [nft`iifname . ether saddr @members ${ip} dscp set ${PASSED_ON}`, nft`dup to ${to}`, nft`drop`];
 }
 
 /** The slot of a packet's client: see `slotOf`. */

@@ -92,9 +92,9 @@ class Node {
     return chain === undefined ? this.name : nodeAt(/^fwd ip to (\S+)/.exec(forward)?.[1]);
   }
 
-  /** Where a segment is passed on to; undefined where it stays. */
-  pass(slot: number, known: boolean, frame: Frame): NodeName | undefined {
-    if (frame.from !== undefined && (frame.passedOn || known)) return undefined;
+  /** How a segment is passed on, and to whom; undefined where it stays. */
+  pass(slot: number, known: boolean, frame: Frame): { readonly to: NodeName; readonly frame: Frame } | undefined {
+    if (frame.passedOn || (frame.from !== undefined && known)) return undefined;
     const table = 'ip signpost-direct';
     for (const rule of this.#chain(table, this.kernel.lookup(table, 'service', KEY))) {
       if (known && rule.includes('ct state new,invalid')) continue;
@@ -102,8 +102,9 @@ class Node {
       const chain =
         verdict === 'goto sender' ? frame.from && this.kernel.lookup(table, 'senders', macOf(frame.from)) : verdict;
       if (chain === undefined) continue;
-      const duplicate = this.#chain(table, chain).find((line) => line.startsWith('dup to'));
-      return nodeAt(/^dup to (\S+)/.exec(duplicate ?? '')?.[1]);
+      const [marking = '', duplicate = ''] = this.#chain(table, chain);
+      const passedOn = !marking.startsWith('iifname . ether saddr @members') || frame.from !== undefined;
+      return { to: nodeAt(/^dup to (\S+)/.exec(duplicate)?.[1]), frame: { from: this.name, passedOn } };
     }
     return undefined;
   }
@@ -163,8 +164,8 @@ function wayOf(
     const at = way.at(-1) as NodeName;
     const next = (nodes.get(at) as Node).pass(slot, at === home, frame);
     if (next === undefined) return way;
-    frame = { from: at, passedOn: true };
-    way.push(next);
+    frame = next.frame;
+    way.push(next.to);
   }
   throw new Error(`a loop: ${way.join(' ')}`);
 }
