@@ -1,7 +1,9 @@
 import { tcpBackend } from '../harness/backends.ts';
-import { EchoConnection } from '../harness/clients.ts';
+import { askHttp, EchoConnection } from '../harness/clients.ts';
+import { eventually } from '../harness/eventually.ts';
 import { route, rule, service } from '../harness/manifests.ts';
 import type { Pod } from '../harness/nodes.ts';
+import { programmed } from '../harness/speaker.ts';
 import { type DaemonLab, daemonLab, POOL, VIP, VIP6 } from './daemon-fixture.ts';
 
 /** A dual-stack route with 80/TCP, 7/TCP (echo) and 53/UDP (echo), to Services by weight. */
@@ -34,13 +36,6 @@ export function webService(pods: readonly Pod[], name = 'web') {
   );
 }
 
-export interface DirectLabOptions {
-  readonly nodes?: number;
-  readonly forwarding?: string;
-  /** Of all pods, those that are endpoints at the start; by default all. */
-  readonly serving?: (pod: Pod) => boolean;
-}
-
 export interface DirectLab extends DaemonLab {
   readonly pods: readonly Pod[];
   /** Makes these the Service's endpoints. */
@@ -48,14 +43,10 @@ export interface DirectLab extends DaemonLab {
   forwardBy(forwarding: string, spec?: Readonly<Record<string, unknown>>): Promise<void>;
 }
 
-export async function directLab({
-  nodes = 3,
-  forwarding = 'Direct',
-  serving = () => true,
-}: DirectLabOptions = {}): Promise<DirectLab> {
+export async function directLab({ nodes = 3 } = {}): Promise<DirectLab> {
   const lab = await daemonLab({
     nodes,
-    files: { 'pool.yaml': [POOL], 'web.yaml': [directRoute(forwarding)] },
+    files: { 'pool.yaml': [POOL], 'web.yaml': [directRoute()] },
     settle: false,
   });
   const pods = lab.nodes.flatMap((node) => node.pods);
@@ -67,8 +58,22 @@ export async function directLab({
     forwardBy: (mode, spec) => lab.manifests.write('web.yaml', directRoute(mode, spec)),
     [Symbol.asyncDispose]: () => lab[Symbol.asyncDispose](),
   };
-  await direct.serve(pods.filter(serving));
+  await direct.serve(pods);
+  await Promise.all(lab.speakers.map((speaker) => programmed(speaker)));
+  await Promise.all([VIP, VIP6].map((vip) => seesClient(direct, vip)));
   return direct;
+}
+
+/** Waits until all pods are reached and see the client: the leader alone would reach its own. */
+export async function seesClient(lab: DirectLab, vip: string): Promise<void> {
+  await eventually(
+    'pods see the client',
+    () => Promise.all(Array.from({ length: 40 }, () => askHttp(lab.client.namespace, vip, 80))),
+    (answers) =>
+      answers.every(({ client }) => client === lab.client.v4 || client === lab.client.v6) &&
+      new Set(answers.map(({ backend }) => backend)).size === lab.pods.length,
+    { within: 15_000 },
+  );
 }
 
 /** Open connections with a line going both ways every so often. */

@@ -3,7 +3,7 @@ import { callDaemon } from '../../src/cli/control-client.ts';
 import { askHttp, EchoConnection, fetchFrom } from '../harness/clients.ts';
 import { eventually } from '../harness/eventually.ts';
 import type { Namespace } from '../harness/namespace.ts';
-import { conditionOf, leaderOf, programmed } from '../harness/speaker.ts';
+import { conditionOf, leaderOf } from '../harness/speaker.ts';
 import { VIP, VIP6 } from './daemon-fixture.ts';
 import { type DirectLab, directLab } from './direct-fixture.ts';
 
@@ -11,7 +11,6 @@ let lab: DirectLab;
 
 beforeAll(async () => {
   lab = await directLab();
-  await Promise.all(lab.speakers.map((speaker) => programmed(speaker)));
 });
 afterAll(() => lab[Symbol.asyncDispose]());
 
