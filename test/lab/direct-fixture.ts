@@ -46,6 +46,8 @@ export interface DirectLab extends DaemonLab {
 export async function directLab({ nodes = 3 } = {}): Promise<DirectLab> {
   const lab = await daemonLab({
     nodes,
+    // A node that a busy machine keeps from its heartbeats would lose its slots, and each move is one to remember.
+    flags: ['--profile', 'calm'],
     files: { 'pool.yaml': [POOL], 'web.yaml': [directRoute()] },
     settle: false,
   });

@@ -83,7 +83,7 @@ export class Chains {
     const foreign = this.#verdicts(owners, used, steered ? (node) => this.#steerAgain(node, family) : passTo);
     const inherited = earlier.map((before, i) => {
       if (owners[i] !== self) return undefined;
-      return steered ? before : SENDER;
+      return steered ? before : (before ?? SENDER);
     });
     const rules: NftText[] = [];
     if (foreign !== undefined) {
