@@ -146,7 +146,7 @@ export class DirectState {
     beginning: Beginning,
     now = false,
   ): void {
-    const lineage = entry && this.#lineageOf(entry, past, beginning);
+    const lineage = entry && this.#lineageOf(key, entry, past, beginning);
     if (entry === undefined || lineage === undefined) {
       this.#placed.delete(key);
       return;
@@ -154,6 +154,8 @@ export class DirectState {
     const free = now || (past?.steered ?? beginning !== 'endpoints');
     const steered = entry.direct !== undefined && free;
     if (entry.direct !== undefined && !free) this.#waiting.add(key);
+    else this.#waiting.delete(key);
+    if (entry.direct === undefined) this.#ready.delete(key);
     const family = familyTextOf(entry.vip);
     const { steer, pass } = this.#chains.of(lineage, family, entry.affinity.type !== 'None', steered);
     const packet = nft`${entry.vip} . ${PROTOCOL[entry.protocol]} . ${entry.port}`;
@@ -165,11 +167,19 @@ export class DirectState {
     this.#placed.set(key, { lineage, steered, uses });
   }
 
-  #lineageOf({ direct }: ForwardingEntry, past: Past | undefined, beginning: Beginning): Lineage | undefined {
+  #lineageOf(
+    key: ForwardingKey,
+    { direct }: ForwardingEntry,
+    past: Past | undefined,
+    beginning: Beginning,
+  ): Lineage | undefined {
     if (direct === undefined) return past?.lineage;
     if (past === undefined) return this.#lineages.begin(direct.shares, beginning);
-    const { lineage, steered } = past;
-    return steered ? this.#lineages.advance(lineage, direct.shares) : this.#lineages.resume(lineage, direct.shares);
+    // What waits has begun a lineage already.
+    const begun = past.steered || this.#waiting.has(key) || this.#ready.has(key);
+    return begun
+      ? this.#lineages.advance(past.lineage, direct.shares)
+      : this.#lineages.resume(past.lineage, direct.shares);
   }
 
   /** What does not depend on entries. */

@@ -281,3 +281,18 @@ test('without an entry there is no table', async () => {
   await node.carry(undefined);
   expect(node.kernel.text('netdev signpost')).toBeUndefined();
 });
+
+test('a table that changes while a node waits to steer is remembered', async () => {
+  const nodes = names(3);
+  const all = new Map(nodes.map((name) => [name, new Node(name, nodes)] as const));
+  const [home, leader, late] = nodes as [NodeName, NodeName, NodeName];
+  const shares = (some: readonly NodeName[]) => some.map((node) => ({ node, weight: 1 }));
+  for (const node of all.values()) await node.carry(undefined);
+  for (const name of [home, leader]) await all.get(name)?.carry(shares(nodes));
+  await all.get(late)?.begin(shares(nodes));
+  const slots = Array.from({ length: 100 }, (_, slot) => slot).filter((slot) => all.get(leader)?.steer(slot) === home);
+  expect(slots.length).toBeGreaterThan(0);
+  await all.get(late)?.begin(shares([leader, late]));
+  for (const name of [leader, home, late]) await all.get(name)?.carry(shares([leader, late]));
+  for (const slot of slots) expect(wayOf(all, leader, slot, home).at(-1)).toBe(home);
+});
