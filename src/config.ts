@@ -1,4 +1,6 @@
-import { hostname } from 'node:os';
+import { existsSync } from 'node:fs';
+import { homedir, hostname } from 'node:os';
+import { delimiter, join } from 'node:path';
 import { closest, distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 import type { Ip } from '../net/ip.ts';
@@ -111,6 +113,15 @@ export function flagOf(setting: string): string {
 
 export function variableOf(setting: string): string {
   return `SIGNPOST_${flagOf(setting).slice(2).replaceAll('-', '_').toUpperCase()}`;
+}
+
+/** The kubeconfigs that kubectl would take: of several in KUBECONFIG those that there are. */
+export function kubeconfigFiles(flag: string | undefined): readonly string[] {
+  if (flag !== undefined) return [flag];
+  const named = (process.env['KUBECONFIG'] ?? '').split(delimiter).filter(Boolean);
+  if (named.length === 0) return [join(homedir(), '.kube', 'config')];
+  const present = named.filter((file) => existsSync(file));
+  return present.length > 0 ? present : named;
 }
 
 export function loadConfig(flags: Readonly<Record<string, unknown>>): Result<Config, readonly Problem[]> {

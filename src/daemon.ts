@@ -195,11 +195,15 @@ export async function startDaemon(config: Config, log: Logger, hooks: DaemonHook
   });
 }
 
-/** Takes away what nobody on this node will look after. */
+/** Takes away what nobody on this node will look after. The Speaker goes last: while it is there, so may rules be. */
 async function leave(why: string, cluster: Cluster | undefined, log: Logger): Promise<void> {
-  const [{ problem }] = await Promise.all([removeForwarding(), cluster?.removeSpeaker(ASK_MS)]);
-  if (problem === undefined) log.info({}, `${why}: the nftables tables are removed`);
-  else log.warn({}, `${why}, but the nftables tables stay: ${formatProblem(problem)}`);
+  const { problem } = await removeForwarding();
+  if (problem !== undefined) {
+    log.warn({}, `${why}, but the nftables tables stay: ${formatProblem(problem)}`);
+    return;
+  }
+  log.info({}, `${why}: the nftables tables are removed`);
+  await cluster?.removeSpeaker(ASK_MS);
 }
 
 interface Memory {
@@ -230,7 +234,7 @@ async function connectOrigin(
     const keys = await readKeys(config.keyFiles);
     return keys.problem === undefined ? ok({ keys: keys.ok, cluster: undefined }) : keys;
   }
-  const access = await (config.kubeconfig === undefined ? podAccess(config.pod) : kubeconfigAccess(config.kubeconfig));
+  const access = await (config.kubeconfig === undefined ? podAccess(config.pod) : kubeconfigAccess([config.kubeconfig]));
   if (access.problem !== undefined) return access;
   const cluster = await Cluster.connect(
     access.ok,

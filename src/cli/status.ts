@@ -1,5 +1,6 @@
 import { formatProblem } from '../../net/result.ts';
 import type { ConditionView, RouteView, StatusDocument, VipView } from '../observability/status-document.ts';
+import { isBad } from './conditions.ts';
 import { callDaemon, watchDaemon } from './control-client.ts';
 import { columns, type Format, type Output, paint, structured } from './output.ts';
 
@@ -30,7 +31,7 @@ export async function status(options: StatusOptions, output: Output, signal: Abo
 export function renderStatus(document: StatusDocument, format: Format, output: Output): string {
   if (format === 'json' || format === 'yaml') return structured(format, document);
   const wide = format === 'wide';
-  const sections = [header(document, output), routes(document, wide, output), vips(document, output)];
+  const sections = [header(document, output), routeTable(document.routes, wide, output), vips(document, output)];
   return [...sections, troubles(document, output)].filter((section) => section !== '').join('\n\n');
 }
 
@@ -55,8 +56,8 @@ function sessions({ sessions: all }: StatusDocument): string[] {
   return all.length === 0 ? [] : [`bgp ${established} of ${all.length} sessions established`];
 }
 
-function routes(document: StatusDocument, wide: boolean, output: Output): string {
-  if (document.routes.length === 0) return 'no ServiceRoutes';
+export function routeTable(routes: readonly RouteView[], wide: boolean, output: Output): string {
+  if (routes.length === 0) return 'no ServiceRoutes';
   const head = ['NAMESPACE', 'NAME', 'ADDRESS', 'PORTS', 'BACKENDS', 'ANNOUNCED-BY', 'PROGRAMMED'];
   const more = ['MODE', 'FORWARDING', 'ENDPOINTS', 'POLICY', 'POOL', 'REASON'];
   const row = (route: RouteView) => {
@@ -75,7 +76,7 @@ function routes(document: StatusDocument, wide: boolean, output: Output): string
         : []),
     ];
   };
-  return columns(wide ? [...head, ...more] : head, document.routes.map(row));
+  return columns(wide ? [...head, ...more] : head, routes.map(row));
 }
 
 /** The mode in force; where its VIPs differ, of each. */
@@ -109,25 +110,27 @@ function leader({ holder, peers }: VipView, { node }: StatusDocument, output: Ou
 
 /** Everything that is not as its author asked, one line each. */
 function troubles(document: StatusDocument, output: Output): string {
-  const bad = (subject: string) => (c: ConditionView) => `${subject}: ${c.type}=${c.status} ${c.reason}: ${c.message}`;
-  // A condition whose name is a trouble is bad when True; one whose name is a promise when False.
-  const isBad = (c: ConditionView) => (PROMISES.has(c.type) ? c.status === 'False' : c.status === 'True');
   const lines = [
     ...document.source.problems,
-    ...document.conditions.filter(isBad).map(bad(`node ${document.node}`)),
-    ...document.pools.flatMap((pool) => pool.conditions.filter(isBad).map(bad(`AddressPool ${pool.name}`))),
-    ...document.routes.flatMap((route) =>
-      route.conditions.filter(isBad).map(bad(`ServiceRoute ${route.namespace}/${route.name}`)),
-    ),
+    ...wrong(`node ${document.node}`, document.conditions),
+    ...document.pools.flatMap((pool) => wrong(`AddressPool ${pool.name}`, pool.conditions)),
+    ...document.routes.flatMap((route) => wrong(`ServiceRoute ${route.namespace}/${route.name}`, route.conditions)),
     ...document.sessions
       .filter(({ state }) => state !== 'Established')
       .map(({ peer, state, reason }) => `BGPPeer ${peer}: ${state}${reason === undefined ? '' : `: ${reason}`}`),
     ...(document.forwarding.problem === undefined ? [] : [`forwarding: ${document.forwarding.problem}`]),
   ];
-  return lines.map((line) => `${paint(output, 'yellow', '!')} ${line}`).join('\n');
+  return marked(lines, output);
 }
 
-const PROMISES = new Set(['Accepted', 'ResolvedRefs', 'Programmed', 'Reachable', 'Ready', 'Direct']);
+/** A line for each bad condition of the subject. */
+export function wrong(subject: string, conditions: readonly ConditionView[]): string[] {
+  return conditions.filter(isBad).map((c) => `${subject}: ${c.type}=${c.status} ${c.reason}: ${c.message}`);
+}
+
+export function marked(lines: readonly string[], output: Output): string {
+  return lines.map((line) => `${paint(output, 'yellow', '!')} ${line}`).join('\n');
+}
 
 function condition(route: RouteView, type: string): ConditionView | undefined {
   return route.conditions.find((candidate) => candidate.type === type);

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { RequestOptions } from 'node:https';
 import { isIPv6 } from 'node:net';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { ok, problem, type Result } from '../../net/result.ts';
 
 /** What reaches the API server and proves who asks. */
@@ -48,19 +48,35 @@ export async function podAccess(
   }
 }
 
-/** Access by a kubeconfig, with all the ways of authentication that the client library knows. */
-export async function kubeconfigAccess(file: string): Promise<Result<ClusterAccess>> {
+/**
+ * Access by a kubeconfig, with all the ways of authentication that the client library knows.
+ * @param files merged as kubectl does: of two entries of one name the first counts
+ * @param context by default the current one
+ */
+export async function kubeconfigAccess(files: readonly string[], context?: string): Promise<Result<ClusterAccess>> {
   const { KubeConfig } = await import('@kubernetes/client-node');
+  const named = files.join(delimiter);
   const config = new KubeConfig();
   try {
-    config.loadFromFile(file);
+    const loaded = files.map((file) => {
+      const part = new KubeConfig();
+      part.loadFromFile(file);
+      return part;
+    });
+    const current = context ?? loaded.map(({ currentContext }) => currentContext).find(Boolean);
+    config.loadFromOptions({
+      clusters: firstOfName(loaded.flatMap(({ clusters }) => clusters)),
+      users: firstOfName(loaded.flatMap(({ users }) => users)),
+      contexts: firstOfName(loaded.flatMap(({ contexts }) => contexts)),
+      currentContext: current ?? '',
+    });
   } catch (error) {
-    return problem('--kubeconfig', file, `cannot be read: ${(error as Error).message}`, 'name a kubeconfig file');
+    return problem('--kubeconfig', named, `cannot be read: ${(error as Error).message}`, 'name a kubeconfig file');
   }
   const cluster = config.getCurrentCluster();
   if (cluster === null) {
-    const fix = `choose one by 'kubectl config use-context'`;
-    return problem('--kubeconfig', file, 'has no current context that names a cluster', fix);
+    const what = context === undefined ? 'has no current context' : `has no context ${context}`;
+    return problem('--kubeconfig', named, `${what} that names a cluster`, `see 'kubectl config get-contexts'`);
   }
   return ok({
     server: new URL(cluster.server),
@@ -73,4 +89,8 @@ export async function kubeconfigAccess(file: string): Promise<Result<ClusterAcce
       return options;
     },
   });
+}
+
+function firstOfName<T extends { readonly name: string }>(entries: readonly T[]): T[] {
+  return [...new Map(entries.toReversed().map((entry) => [entry.name, entry])).values()];
 }

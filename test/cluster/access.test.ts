@@ -54,7 +54,7 @@ await describeOnCluster('access to the API server', (programs) => {
   });
 
   test('by a kubeconfig', async () => {
-    const access = must(await kubeconfigAccess(plane.kubeconfig));
+    const access = must(await kubeconfigAccess([plane.kubeconfig]));
     const answer = await createClient(access, 'test').json<{ metadata: { name: string } }>({
       path: '/api/v1/namespaces/default',
     });
@@ -64,7 +64,7 @@ await describeOnCluster('access to the API server', (programs) => {
   test('that cannot be is told in words', async () => {
     expect((await podAccess({ host: undefined, port: undefined })).problem?.fix).toContain('--kubeconfig');
     expect((await podAccess({ host: '127.0.0.1', port: '1' }, '/nowhere')).problem?.message).toContain('/nowhere');
-    expect((await kubeconfigAccess('/nowhere')).problem?.message).toContain('cannot be read');
+    expect((await kubeconfigAccess(['/nowhere'])).problem?.message).toContain('cannot be read');
     const { kind, message } = await closed();
     expect(kind).toBe('unreachable');
     expect(message).toContain('ECONNREFUSED');
