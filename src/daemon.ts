@@ -234,7 +234,9 @@ async function connectOrigin(
     const keys = await readKeys(config.keyFiles);
     return keys.problem === undefined ? ok({ keys: keys.ok, cluster: undefined }) : keys;
   }
-  const access = await (config.kubeconfig === undefined ? podAccess(config.pod) : kubeconfigAccess([config.kubeconfig]));
+  const access = await (config.kubeconfig === undefined
+    ? podAccess(config.pod)
+    : kubeconfigAccess([config.kubeconfig]));
   if (access.problem !== undefined) return access;
   const cluster = await Cluster.connect(
     access.ok,

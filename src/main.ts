@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 import { readFile } from 'node:fs/promises';
-import { Command, CommanderError, Option } from 'commander';
+import { basename } from 'node:path';
+import { Command, Option } from 'commander';
 import { EXIT } from './cli/exit-codes.ts';
+import { example, formatOption, parse } from './cli/options.ts';
 import type { Format, Output } from './cli/output.ts';
 import { VERSION } from './version.ts';
 
@@ -48,10 +50,6 @@ async function main(argv: readonly string[]): Promise<number> {
     .configureHelp({ showGlobalOptions: true });
   const socket = () =>
     new Option('--socket <path>', 'control socket of the daemon').default(DEFAULT_SOCKET).env('SIGNPOST_SOCKET');
-  const format = () =>
-    new Option('-o, --output <format>', 'form of the answer')
-      .choices(['table', 'wide', 'json', 'yaml'])
-      .default('table');
   const endOnInterrupt = () =>
     process.once('SIGINT', () => interrupted.abort()).once('SIGTERM', () => interrupted.abort());
 
@@ -97,7 +95,7 @@ async function main(argv: readonly string[]): Promise<number> {
     .command('status')
     .description('Show the routes, VIPs and troubles of the speaker on this node.')
     .addOption(socket())
-    .addOption(format())
+    .addOption(formatOption())
     .option('-w, --watch', 'show each change')
     .addHelpText('after', example('signpost status -o wide'))
     .action(async (flags: { socket: string; output: Format; watch?: boolean }) => {
@@ -114,7 +112,7 @@ async function main(argv: readonly string[]): Promise<number> {
     .command('leaders [vip]')
     .description('Show who leads which VIP, and why.')
     .addOption(socket())
-    .addOption(format())
+    .addOption(formatOption())
     .option('-w, --watch', 'print each change')
     .addHelpText('after', example('signpost leaders 203.0.113.10 --watch'))
     .action(async (vip: string | undefined, flags: { socket: string; output: Format; watch?: boolean }) => {
@@ -128,7 +126,7 @@ async function main(argv: readonly string[]): Promise<number> {
     .command('explain <client> <vip>')
     .description('Show which node and endpoint get a new connection.')
     .addOption(socket())
-    .addOption(format())
+    .addOption(formatOption())
     .addOption(new Option('--protocol <name>', 'of the connection').choices(['TCP', 'UDP', 'SCTP']).default('TCP'))
     .addHelpText('after', example('signpost explain 192.0.2.7:40000 203.0.113.10:443'))
     .action(async (client: string, vip: string, flags: { socket: string; output: Format; protocol: string }) => {
@@ -181,7 +179,7 @@ async function main(argv: readonly string[]): Promise<number> {
       .command(name)
       .description(description)
       .addOption(socket())
-      .addOption(format())
+      .addOption(formatOption())
       .option('--peer <peer>', 'name of a BGPPeer, or address of the peer')
       .addHelpText('after', example(sample))
       .action(async (flags: { socket: string; output: Format; peer?: string }) => {
@@ -199,7 +197,7 @@ async function main(argv: readonly string[]): Promise<number> {
   bgp
     .command('decode <source>')
     .description('Explain BGP messages: hexadecimal digits, a file, or - for standard input.')
-    .addOption(format())
+    .addOption(formatOption())
     .addHelpText('after', example('signpost bgp decode ffffffffffffffffffffffffffffffff001304'))
     .action(async (source: string, flags: { output: Format }) => {
       const { bgpDecode } = await import('./cli/bgp-decode.ts');
@@ -213,13 +211,14 @@ async function main(argv: readonly string[]): Promise<number> {
     .addHelpText('after', example('signpost version'))
     .action(() => output.out(`signpost ${VERSION} (Node.js ${process.version})\n`));
 
-  try {
-    await program.parseAsync(argv);
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-  }
-  return code;
+  return parse(program, argv, () => code);
+}
+
+/** By its other name the program is a plugin of kubectl, which knows the cluster alone. */
+async function runByName(argv: readonly string[]): Promise<number> {
+  if (basename(argv[1] ?? '') !== 'kubectl-signpost') return main(argv);
+  const { plugin } = await import('./cli/plugin/program.ts');
+  return plugin(argv, output);
 }
 
 /** Flags are in the singular where they repeat; the settings are named for what they hold. */
@@ -234,12 +233,8 @@ async function readInput(): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-function example(command: string): string {
-  return `\nExample:\n  ${command}`;
-}
-
 try {
-  process.exitCode = await main(process.argv);
+  process.exitCode = await runByName(process.argv);
 } catch (error) {
   process.stderr.write(`signpost: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   process.exitCode = EXIT.internal;

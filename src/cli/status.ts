@@ -56,11 +56,17 @@ function sessions({ sessions: all }: StatusDocument): string[] {
   return all.length === 0 ? [] : [`bgp ${established} of ${all.length} sessions established`];
 }
 
-export function routeTable(routes: readonly RouteView[], wide: boolean, output: Output): string {
+/** A RouteView, or what the API server says of a route. */
+export interface RouteRow extends Omit<RouteView, 'addresses' | 'forwarding'> {
+  readonly addresses: readonly string[];
+  readonly forwarding: readonly { readonly address: string; readonly mode: string }[];
+}
+
+export function routeTable(routes: readonly RouteRow[], wide: boolean, output: Output): string {
   if (routes.length === 0) return 'no ServiceRoutes';
   const head = ['NAMESPACE', 'NAME', 'ADDRESS', 'PORTS', 'BACKENDS', 'ANNOUNCED-BY', 'PROGRAMMED'];
   const more = ['MODE', 'FORWARDING', 'ENDPOINTS', 'POLICY', 'POOL', 'REASON'];
-  const row = (route: RouteView) => {
+  const row = (route: RouteRow) => {
     const programmed = condition(route, 'Programmed');
     const shown = programmed?.status ?? 'Unknown';
     return [
@@ -80,7 +86,7 @@ export function routeTable(routes: readonly RouteView[], wide: boolean, output: 
 }
 
 /** The mode in force; where its VIPs differ, of each. */
-function forwardingModes({ forwarding }: RouteView): string {
+function forwardingModes({ forwarding }: RouteRow): string {
   const modes = [...new Set(forwarding.map(({ mode }) => mode))];
   return modes.length === 1 ? String(modes[0]) : orNone(forwarding.map(({ address, mode }) => `${address} ${mode}`));
 }
@@ -132,7 +138,7 @@ export function marked(lines: readonly string[], output: Output): string {
   return lines.map((line) => `${paint(output, 'yellow', '!')} ${line}`).join('\n');
 }
 
-function condition(route: RouteView, type: string): ConditionView | undefined {
+function condition(route: RouteRow, type: string): ConditionView | undefined {
   return route.conditions.find((candidate) => candidate.type === type);
 }
 

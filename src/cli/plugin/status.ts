@@ -2,10 +2,9 @@ import type { AddressPool } from '../../api/address-pool.ts';
 import type { BGPPeer } from '../../api/bgp-peer.ts';
 import type { ServiceRoute } from '../../api/service-route.ts';
 import type { Speaker } from '../../api/speaker.ts';
-import type { RouteView } from '../../observability/status-document.ts';
 import { EXIT } from '../exit-codes.ts';
 import { columns, type Format, type Output, paint, structured } from '../output.ts';
-import { marked, routeTable, wrong } from '../status.ts';
+import { marked, type RouteRow, routeTable, wrong } from '../status.ts';
 import { fail, listPeers, listPools, listRoutes, listSpeakers, type PluginContext } from './context.ts';
 
 export interface ClusterObjects {
@@ -39,7 +38,7 @@ export function renderClusterStatus(objects: ClusterObjects, server: string, for
   const sections = [
     header(objects, server, output),
     speakerTable(speakers, output),
-    routeTable(routes.map(routeView), format === 'wide', output),
+    routeTable(routes.map(routeRow), format === 'wide', output),
     marked(troubles(objects), output),
   ];
   return sections.filter((section) => section !== '').join('\n\n');
@@ -70,13 +69,13 @@ function speakerTable(speakers: readonly Speaker[], output: Output): string {
   return speakers.length === 0 ? 'no Speakers' : columns(head, speakers.map(row));
 }
 
-function routeView({ metadata, spec, status }: ServiceRoute): RouteView {
+function routeRow({ metadata, spec, status }: ServiceRoute): RouteRow {
   const { summary } = status ?? {};
   const list = (text: string | undefined) => (text ? text.split(',') : []);
   return {
     namespace: metadata.namespace ?? 'default',
     name: metadata.name,
-    addresses: list(summary?.addresses) as RouteView['addresses'],
+    addresses: list(summary?.addresses),
     ports: list(summary?.ports),
     backends: list(summary?.backends),
     announcedBy: list(summary?.announcedBy),
@@ -84,6 +83,8 @@ function routeView({ metadata, spec, status }: ServiceRoute): RouteView {
     endpoints: summary?.endpoints ?? '',
     policy: spec.trafficPolicy,
     pool: summary?.pool ?? '',
+    // As asked; where it cannot be, the condition Direct says so.
+    forwarding: [{ address: '', mode: spec.forwarding }],
     conditions: status?.conditions ?? [],
   };
 }

@@ -28,7 +28,9 @@ export function vipsOf(routes: readonly ServiceRoute[]): readonly ClusterVip[] {
 function vipOf(vip: string, holders: readonly ServiceRoute[]): ClusterVip {
   const statuses = holders.flatMap(({ status }) => (status === undefined ? [] : [status]));
   const conditions = statuses.flatMap((status) => status.conditions ?? []);
-  const announcements = statuses.flatMap((status) => status.announcements ?? []).filter(({ address }) => address === vip);
+  const announcements = statuses
+    .flatMap((status) => status.announcements ?? [])
+    .filter(({ address }) => address === vip);
   const dark = conditions.filter(({ type, status }) => type === 'Programmed' && status !== 'True');
   return {
     vip,
