@@ -1,5 +1,6 @@
 import { isV4 } from '../../net/ip.ts';
 import type { InterfaceName, Vip } from '../../net/names.ts';
+import type { Prefix } from '../../net/prefix.ts';
 import { Table } from '../../net/table.ts';
 import type { VipEntry } from '../membership/types.ts';
 import type { Segment } from '../wire/protocol.ts';
@@ -9,6 +10,7 @@ import type { Grant, Pool, Route } from '../world/objects.ts';
 import type { World } from '../world/types.ts';
 import { type Allocation, type AllocationRequest, allocate, emptyAllocation } from './allocate.ts';
 import { type Announcer, announcersOf, type Finding, findingsOf } from './announcers.ts';
+import { aggregatesOf } from './bgp/aggregates.ts';
 import { type BgpPlan, bgpInput, emptyBgpPlan, peeringInterfaces, planBgp } from './bgp.ts';
 import { allocationPool, nodeFacts } from './context.ts';
 import { type DirectContext, directContext } from './direct/surroundings.ts';
@@ -60,7 +62,7 @@ function nothing(world: World): Plan {
     routes: Table.empty(),
     users: Table.empty(),
     vips: Table.empty(),
-    forwarding: { vips: Table.empty(), entries: Table.empty(), announcingInterfaces: [] },
+    forwarding: { vips: Table.empty(), entries: Table.empty(), announcingInterfaces: [], aggregates: [] },
     lingering: Table.empty(),
     l2: Table.empty(),
     segments: Table.empty(),
@@ -279,6 +281,7 @@ function planForwarding(
     entries: edited,
     announcingInterfaces: interfaces,
     bounces: planBounces(world, previous),
+    aggregates: planAggregates(vips, bgp, previous),
     direct: surroundings,
   };
   const lingering = previous.lingering.with(
@@ -298,9 +301,20 @@ function sameForwarding(a: ForwardingPlan, b: ForwardingPlan): boolean {
     a.vips === b.vips &&
     a.entries === b.entries &&
     a.announcingInterfaces === b.announcingInterfaces &&
+    a.aggregates === b.aggregates &&
     a.bounces === b.bounces &&
     a.direct === b.direct
   );
+}
+
+/** The same list where nothing changed. */
+function planAggregates(vips: Plan['vips'], bgp: BgpPlan, previous: Plan): readonly Prefix[] {
+  const before = previous.forwarding.aggregates ?? [];
+  if (vips === previous.vips && bgp.advertisers === previous.bgp.advertisers) return before;
+  const aggregates = aggregatesOf(vips, bgp.advertisers);
+  return aggregates.length === before.length && aggregates.every((prefix, i) => prefix === before[i])
+    ? before
+    : aggregates;
 }
 
 /** For the drain time after a VIP moved here, segments of connections that are unknown here go to its last holder. */

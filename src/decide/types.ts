@@ -2,6 +2,7 @@ import type { Brand } from '../../net/brand.ts';
 import type { Ip, IpFamily } from '../../net/ip.ts';
 import type { Mac } from '../../net/mac.ts';
 import type { InterfaceName, NodeName, Vip } from '../../net/names.ts';
+import type { Prefix } from '../../net/prefix.ts';
 import type { Table } from '../../net/table.ts';
 
 /** 1 to 65535. */
@@ -19,6 +20,8 @@ export interface ForwardingPlan {
   readonly entries: Table<ForwardingKey, ForwardingEntry>;
   /** Where packets from clients enter: traffic policy Local keeps the client address of those alone. */
   readonly announcingInterfaces: readonly InterfaceName[];
+  /** Networks of which routers send everything here: what is no VIP is refused, or it would go back to them. */
+  readonly aggregates?: readonly Prefix[];
   /** VIPs that moved here lately, for the drain time: open TCP connections go on at the previous holder. */
   readonly bounces?: Table<Vip, Bounce>;
   /** What entries with `direct` need. */

@@ -1,5 +1,6 @@
 import type { Ip } from '../../../net/ip.ts';
 import type { InterfaceName, Vip } from '../../../net/names.ts';
+import type { Prefix } from '../../../net/prefix.ts';
 import { Table } from '../../../net/table.ts';
 import type { ForwardingEndpoint, ForwardingKey, Port } from '../../decide/types.ts';
 import type { ListedTable } from './listing.ts';
@@ -11,16 +12,19 @@ import type { Element } from './table.ts';
 export interface ListedParts {
   readonly vips: Table<Vip, true>;
   readonly announcing: readonly InterfaceName[];
+  readonly aggregates: readonly Prefix[];
   readonly entries: Map<ForwardingKey, Element[]>;
 }
 
 export function sortElements({ elements }: Pick<ListedTable, 'elements'>): ListedParts {
   const vips: [Vip, true][] = [];
   const announcing: InterfaceName[] = [];
+  const aggregates: Prefix[] = [];
   const entries = new Map<ForwardingKey, Element[]>();
   for (const element of elements) {
     const { set, key } = element;
     if (/^vips[46]$/.test(set)) vips.push([key as unknown as Vip, true]);
+    else if (/^aggregates[46]$/.test(set)) aggregates.push(key as unknown as Prefix);
     else if (set === ANNOUNCING) announcing.push(key.replaceAll('"', '') as InterfaceName);
     else if (ENTRY_SET.test(set)) {
       const owner = ownerOf(element);
@@ -29,7 +33,7 @@ export function sortElements({ elements }: Pick<ListedTable, 'elements'>): Liste
       else entries.set(owner, [element]);
     }
   }
-  return { vips: Table.from(vips), announcing, entries };
+  return { vips: Table.from(vips), announcing, aggregates, entries };
 }
 
 const ENTRY_SET =

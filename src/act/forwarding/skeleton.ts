@@ -39,6 +39,8 @@ function familySets(family: FamilyText): SetObject[] {
   return [
     // Every VIP that this node may receive, also those without an entry.
     set(nft`vips${digit}`, nft`type ${address}`),
+    // Networks that are announced as a whole, with addresses that are no VIP.
+    set(nft`aggregates${digit}`, nft`type ${address}; flags interval`),
     // Entries with source ranges, and the clients that they admit.
     set(nft`restricted${digit}`, nft`type ${key}`),
     set(nft`allow${digit}`, nft`type ${key} . ${address}; flags interval`),
@@ -105,6 +107,11 @@ const OWN = FAMILIES.map((family) => nft`iifname @${ANNOUNCING} ${packetKey(fami
 const DISPATCH = FAMILIES.map(({ ip, digit }) => nft`${ip} daddr @vips${digit} jump dispatch${digit}`);
 // Whatever still has a VIP as its destination was not translated and must not be forwarded: it could loop.
 const GUARD = FAMILIES.map(({ ip, digit }) => nft`${ip} daddr @vips${digit} goto refuse${digit}`);
+// What a router sends here because of an aggregate, for no VIP, must not go back to it.
+const UNUSED = FAMILIES.map(
+  ({ ip, digit }) =>
+    nft`iifname @${ANNOUNCING} ${ip} daddr @aggregates${digit} fib daddr type unicast goto refuse${digit}`,
+);
 // To the private namespace, as the routes say: without them nothing is let through.
 const RELAY_ARRIVING = FAMILIES.map(
   ({ ip, digit }) => nft`${ip} daddr @vips${digit} fib daddr oifname "${HOST_DEVICE}" jump relay${digit}`,
@@ -125,7 +132,7 @@ const BASE_CHAINS: readonly ChainObject[] = [
   base(nft`source-output`, nft`type filter hook output priority -120`, RESTRICT),
   base(nft`nat-prerouting`, nft`type nat hook prerouting priority -110`, [...OWN, ...DISPATCH]),
   base(nft`nat-output`, nft`type nat hook output priority -110`, DISPATCH),
-  base(nft`guard-prerouting`, nft`type filter hook prerouting priority -95`, [...RELAY_ARRIVING, ...GUARD]),
+  base(nft`guard-prerouting`, nft`type filter hook prerouting priority -95`, [...RELAY_ARRIVING, ...GUARD, ...UNUSED]),
   // Untracked is what the bounce sends on.
   base(nft`guard-output`, nft`type filter hook output priority -95`, [
     nft`ct state untracked accept`,

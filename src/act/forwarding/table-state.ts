@@ -1,13 +1,15 @@
 import type { InterfaceName, Vip } from '../../../net/names.ts';
+import { type Prefix, prefixAddress } from '../../../net/prefix.ts';
 import { Table } from '../../../net/table.ts';
 import type { ForwardingEntry, ForwardingKey, ForwardingPlan } from '../../decide/types.ts';
 import { type PlacedEntry, placeEntry, renderEntry } from './entry.ts';
-import { familyTextOf } from './family.ts';
+import { FAMILIES, familyName, familyTextOf } from './family.ts';
 import { type StaleFlow, staleFlows, untranslatedFlows } from './flows.ts';
 import { listedSlots, sortElements } from './listed-entries.ts';
 import type { ListedTable } from './listing.ts';
 import { SharedObjects } from './shared-objects.ts';
 import { ANNOUNCING, DEFAULT_RULES, LAYOUT, type RuleOptions, skeleton } from './skeleton.ts';
+import { disjointPrefixes } from './source-ranges.ts';
 import { type Element, TABLE } from './table.ts';
 import { type NftText, nft } from './text.ts';
 import { Transaction } from './transaction.ts';
@@ -23,6 +25,8 @@ const NOTHING: ListedTable = { comment: COMMENT, objects: new Map(), rules: new 
 interface Contents {
   readonly vips: Table<Vip, true>;
   readonly announcingInterfaces: readonly InterfaceName[];
+  /** Disjoint. */
+  readonly aggregates: readonly Prefix[];
 }
 
 /** One entry that is not as it should be. */
@@ -40,7 +44,7 @@ interface Edit {
 export class TableState {
   readonly #placed = new Map<ForwardingKey, PlacedEntry>();
   readonly #objects: SharedObjects;
-  #contents: Contents = { vips: Table.empty(), announcingInterfaces: [] };
+  #contents: Contents = { vips: Table.empty(), announcingInterfaces: [], aggregates: [] };
   #stale: StaleFlow[] = [];
 
   private constructor(listed: ListedTable) {
@@ -71,8 +75,8 @@ export class TableState {
     const transaction = new Transaction();
     transaction.command(...first);
     state.#objects.makePermanent(skeleton(rules), transaction);
-    const { vips, announcing, entries } = sortElements(listed);
-    state.#contents = { vips, announcingInterfaces: announcing };
+    const { vips, announcing, aggregates, entries } = sortElements(listed);
+    state.#contents = { vips, announcingInterfaces: announcing, aggregates };
     const edits = new Map<ForwardingKey, Edit>();
     for (const [key, before] of entries) edits.set(key, { key, before, placedBefore: undefined, after: undefined });
     for (const [key, after] of plan.entries) {
@@ -138,7 +142,11 @@ export class TableState {
   }
 
   /** Last, so that a VIP is not refused before its entries are there. */
-  #editContents({ vips, announcingInterfaces }: ForwardingPlan, transaction: Transaction): void {
+  #editContents(
+    { vips, announcingInterfaces, aggregates: announced = [] }: ForwardingPlan,
+    transaction: Transaction,
+  ): void {
+    const aggregates = FAMILIES.flatMap((family) => disjointPrefixes(announced, familyName(family)));
     for (const { key, before, after } of vips.changes(this.#contents.vips)) {
       transaction.edit(before ? [vipElement(key)] : [], after ? [vipElement(key)] : []);
     }
@@ -146,12 +154,17 @@ export class TableState {
       this.#contents.announcingInterfaces.map(interfaceElement),
       announcingInterfaces.map(interfaceElement),
     );
-    this.#contents = { vips, announcingInterfaces };
+    transaction.edit(this.#contents.aggregates.map(aggregateElement), aggregates.map(aggregateElement));
+    this.#contents = { vips, announcingInterfaces, aggregates };
   }
 }
 
 function vipElement(vip: Vip): Element {
   return { set: nft`vips${familyTextOf(vip).digit}`, key: nft`${vip}` };
+}
+
+function aggregateElement(prefix: Prefix): Element {
+  return { set: nft`aggregates${familyTextOf(prefixAddress(prefix)).digit}`, key: nft`${prefix}` };
 }
 
 function interfaceElement(name: InterfaceName): Element {

@@ -111,7 +111,7 @@ export function routesOf(
   return { asked, withheld: asked.length > 0 ? undefined : [...new Set(reasons)].join('; ') };
 }
 
-function prefixOf(vip: Vip, { aggregationLength, aggregationLengthV6 }: PoolAdvertisement): Prefix {
+export function prefixOf(vip: Vip, { aggregationLength, aggregationLengthV6 }: PoolAdvertisement): Prefix {
   const family = familyOf(vip);
   const length = family === 'IPv4' ? aggregationLength : aggregationLengthV6;
   // Nearly all are host routes, of which nothing need be computed.
@@ -119,7 +119,7 @@ function prefixOf(vip: Vip, { aggregationLength, aggregationLengthV6 }: PoolAdve
 }
 
 /** An aggregate may attract traffic only for addresses that are the pool's. */
-function isWithin(prefix: Prefix, pool: Pool): boolean {
+export function isWithin(prefix: Prefix, pool: Pool): boolean {
   const family = prefixFamily(prefix);
   if (prefixLength(prefix) === addressBits(family)) return true;
   const { first, last } = prefixRange(prefix);
