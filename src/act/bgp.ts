@@ -55,8 +55,9 @@ export class BgpActuator {
   #applied: BgpPlan | undefined;
   #routes: Routes = Table.empty();
   #work: Promise<void> | undefined;
-  #withdrawing: NodeJS.Timeout | undefined;
-  #withdrawn = false;
+  /** Peers whose routes say that they leave, until they do. */
+  readonly #withdrawing = new Map<string, NodeJS.Timeout>();
+  readonly #withdrawn = new Set<string>();
 
   constructor(options: BgpOptions) {
     this.#options = options;
@@ -103,7 +104,7 @@ export class BgpActuator {
       withoutSession: without.map(([peer, reason]) => ({ peer, reason })),
       withheld: Array.from(plan?.withheld ?? [], ([vip, reason]) => ({ vip, reason })),
       events: [...this.#events],
-      draining: plan?.draining === true ? (this.#withdrawn ? 'withdrawn' : 'announced') : 'no',
+      draining: plan?.draining === true ? (this.#withdrawing.size === 0 ? 'withdrawn' : 'announced') : 'no',
     };
   }
 
@@ -124,7 +125,7 @@ export class BgpActuator {
 
   /** A restart leaves BFD to fall silent with the wire; a shutdown says AdminDown once the sessions have ended. */
   async close(ending: Ending, signal: AbortSignal): Promise<void> {
-    clearTimeout(this.#withdrawing);
+    for (const timer of this.#withdrawing.values()) clearTimeout(timer);
     for (const peer of this.#peers.values()) peer.discovery?.[Symbol.dispose]();
     await this.#options.speaker.close(ending, signal);
     if (ending === 'shutdown') this.#options.setBfd(Table.empty());
@@ -139,7 +140,7 @@ export class BgpActuator {
       const passwords = await this.#passwords(plan, before);
       this.#applied = plan;
       for (const { key, after } of plan.sessions.changes(before)) this.#setPeer(key, after, passwords.get(key));
-      this.#drain(plan.draining);
+      this.#drain(plan.leaving);
       this.#editRoutes(plan);
       this.#updateBfd();
     }
@@ -206,7 +207,7 @@ export class BgpActuator {
   }
 
   #editRoutes(plan: BgpPlan): void {
-    const wanted: Routes = this.#withdrawn ? Table.empty() : plan.routes;
+    const wanted = this.#withdrawn.size === 0 ? plan.routes : this.#withoutWithdrawn(plan.routes);
     const edits = new Map<string, RouteEdit[]>();
     for (const { before, after } of wanted.changes(this.#routes)) {
       const route = after ?? before;
@@ -221,19 +222,33 @@ export class BgpActuator {
     }
   }
 
+  #withoutWithdrawn(routes: Routes): Routes {
+    const gone = [...routes].filter(([, { peer }]) => this.#withdrawn.has(peer));
+    return routes.with(gone.map(([key]) => [key, undefined] as const));
+  }
+
   /** First the routes say that they leave, which the plan does; after the wait they go. */
-  #drain(draining: boolean): void {
-    if (!draining) {
-      clearTimeout(this.#withdrawing);
-      this.#withdrawing = undefined;
-      this.#withdrawn = false;
-      return;
+  #drain(leaving: BgpPlan['leaving']): void {
+    for (const [peer, timer] of this.#withdrawing) {
+      if (leaving.has(peer)) continue;
+      clearTimeout(timer);
+      this.#withdrawing.delete(peer);
     }
-    this.#withdrawing ??= setTimeout(() => {
-      this.#withdrawn = true;
-      if (this.#applied !== undefined) this.#editRoutes(this.#applied);
-      this.#options.onChange();
-    }, this.#options.drainWait);
+    for (const peer of this.#withdrawn) if (!leaving.has(peer)) this.#withdrawn.delete(peer);
+    for (const peer of leaving) {
+      if (this.#withdrawn.has(peer) || this.#withdrawing.has(peer)) continue;
+      this.#withdrawing.set(
+        peer,
+        setTimeout(() => this.#withdraw(peer), this.#options.drainWait),
+      );
+    }
+  }
+
+  #withdraw(peer: string): void {
+    this.#withdrawing.delete(peer);
+    this.#withdrawn.add(peer);
+    if (this.#applied !== undefined) this.#editRoutes(this.#applied);
+    this.#options.onChange();
   }
 
   #updateBfd(): void {
@@ -260,6 +275,13 @@ export class BgpActuator {
   #view(peer: string): BgpSessionView | undefined {
     const view = this.#options.speaker.view(peer);
     const bfd = this.#bfdStatus.get(peer);
-    return view === undefined || bfd === undefined || !this.#bfd.has(peer) ? view : { ...view, bfd: bfdView(bfd) };
+    const leaving = this.#withdrawn.has(peer) ? 'withdrawn' : this.#withdrawing.has(peer) ? 'announced' : undefined;
+    return (
+      view && {
+        ...view,
+        ...(leaving === undefined ? {} : { draining: leaving }),
+        ...(bfd === undefined || !this.#bfd.has(peer) ? {} : { bfd: bfdView(bfd) }),
+      }
+    );
   }
 }

@@ -97,6 +97,7 @@ function inputOf({
     links: NO_LINKS,
     witness: false,
     draining,
+    drained: new Set(),
   };
 }
 

@@ -26,6 +26,8 @@ export interface BgpInput {
   readonly witness: boolean;
   /** The node leaves: its routes carry GRACEFUL_SHUTDOWN (RFC 8326). */
   readonly draining: boolean;
+  /** BGPPeers from which alone this node takes its routes, in the same way. */
+  readonly drained: ReadonlySet<string>;
 }
 
 export interface BgpPlan {
@@ -42,6 +44,8 @@ export interface BgpPlan {
   readonly shares: Table<BgpRouteKey, readonly Share[]>;
   readonly advertisers: ReadonlyMap<Pool, readonly Advertiser[]>;
   readonly draining: boolean;
+  /** Sessions whose routes say that they leave, and are withdrawn in a while. */
+  readonly leaving: ReadonlySet<string>;
 }
 
 /** VIPs that ask for one route in the same words. */
@@ -69,6 +73,7 @@ export function emptyBgpPlan(links: Links): BgpPlan {
       links,
       witness: false,
       draining: false,
+      drained: new Set(),
     },
     sessions: Table.empty(),
     withoutSession: new Map(),
@@ -78,6 +83,7 @@ export function emptyBgpPlan(links: Links): BgpPlan {
     shares: Table.empty(),
     advertisers: new Map(),
     draining: false,
+    leaving: new Set(),
   };
 }
 
@@ -93,6 +99,7 @@ export function bgpInput(world: World, vips: BgpInput['vips']): BgpInput {
     links,
     witness,
     draining: world.draining || objects.speakers.get(self)?.spec.drain === true,
+    drained: world.drainedPeers,
   };
 }
 
@@ -122,13 +129,20 @@ export function planBgp(input: BgpInput, previous: BgpPlan): BgpPlan {
     input.peers === before.peers &&
     input.node === before.node &&
     input.witness === before.witness &&
-    input.draining === before.draining;
+    input.draining === before.draining &&
+    input.drained === before.drained;
   const advertisers = planAdvertisers(input, sessions, same ? previous : undefined);
   const answers = Array.from(dirtyVips(input, before, same), (vip) => [vip, answer(vip, input, advertisers)] as const);
   const asked = previous.asked.with(answers.map(([vip, answer]) => [vip, answer?.asked]));
   const withheld = previous.withheld.with(answers.map(([vip, answer]) => [vip, answer?.withheld]));
   const { shares, routes } = gather(asked, previous);
-  return { input, sessions, withoutSession, asked, withheld, shares, routes, advertisers, draining: input.draining };
+  const leaving = new Set([...sessions.keys()].filter((peer) => isLeaving(peer, input)));
+  const { draining } = input;
+  return { input, sessions, withoutSession, asked, withheld, shares, routes, advertisers, draining, leaving };
+}
+
+function isLeaving(peer: string, { draining, drained }: BgpInput): boolean {
+  return draining || drained.has(peer);
 }
 
 function planSessions(input: BgpInput, previous: BgpPlan): Pick<BgpPlan, 'sessions' | 'withoutSession'> {
@@ -194,7 +208,7 @@ function planAdvertisers(
   const advertisers = new Map<Pool, readonly Advertiser[]>();
   for (const pool of input.pools.values()) {
     const known = previous?.advertisers.get(pool);
-    advertisers.set(pool, known ?? advertisersOf(pool, labelsOf(input), chosen, input.draining));
+    advertisers.set(pool, known ?? advertisersOf(pool, labelsOf(input), chosen, (peer) => isLeaving(peer, input)));
   }
   return advertisers;
 }

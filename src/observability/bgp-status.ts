@@ -56,6 +56,8 @@ export interface BgpSessionView {
   readonly lastNotificationSent?: NotificationView;
   readonly lastNotificationReceived?: NotificationView;
   readonly bfd?: BfdView;
+  /** This peer alone, or the whole node, is being left: its routes say so, or are withdrawn already. */
+  readonly draining?: 'announced' | 'withdrawn';
 }
 
 export interface BgpFamilyView {

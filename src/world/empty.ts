@@ -52,5 +52,6 @@ export function emptyWorld({ self, witness, interfaces, peers, role, memory }: W
     forwarding: { applied: undefined, problem: undefined },
     bgp: Table.empty(),
     draining: false,
+    drainedPeers: new Set(),
   };
 }

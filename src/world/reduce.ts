@@ -19,6 +19,7 @@ export type WorldEvent =
   | { readonly type: 'forwarding'; readonly forwarding: ForwardingState }
   | { readonly type: 'bgp'; readonly sessions: readonly BgpSession[] }
   | { readonly type: 'draining'; readonly draining: boolean }
+  | { readonly type: 'peerDraining'; readonly peer: string; readonly draining: boolean }
   /** The drain time of a VIP that moved here is over. */
   | { readonly type: 'settled'; readonly vip: Vip; readonly epoch: number }
   /** A VIP that a stranger answered for may be tried again. */
@@ -51,6 +52,12 @@ export function reduce(world: World, event: WorldEvent): World {
       return withBgp(world, event.sessions);
     case 'draining':
       return event.draining === world.draining ? world : { ...world, draining: event.draining };
+    case 'peerDraining': {
+      const drainedPeers = new Set(world.drainedPeers);
+      if (event.draining) drainedPeers.add(event.peer);
+      else drainedPeers.delete(event.peer);
+      return { ...world, drainedPeers };
+    }
     case 'settled': {
       const arrival = world.wire.arrivals.get(event.vip);
       if (arrival?.epoch !== event.epoch) return world;

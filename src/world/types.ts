@@ -32,6 +32,8 @@ export interface World {
   readonly bgp: Table<string, BgpSession>;
   /** This node hands everything over. */
   readonly draining: boolean;
+  /** BGPPeers that this node takes its routes from. */
+  readonly drainedPeers: ReadonlySet<string>;
 }
 
 /**

@@ -24,24 +24,25 @@ export interface Asked {
   readonly advertiser: Advertiser;
 }
 
-/** The entries that select this node, with the peers that they select. */
+/** The entries that select this node, with the peers that they select; those that are left ask for themselves. */
 export function advertisersOf(
   pool: Pool,
   nodeLabels: Readonly<Record<string, string>>,
   sessions: ReadonlyMap<SessionPlan, BGPPeer>,
-  draining: boolean,
+  isLeaving: (peer: string) => boolean,
 ): Advertiser[] {
   return pool.bgp.flatMap((advertisement, i) => {
     if (!selects(advertisement.nodeSelector, nodeLabels)) return [];
     const chosen = [...sessions].filter(([, peer]) => selects(advertisement.peers, peer.metadata.labels ?? {}));
-    return [
-      {
-        order: `${pool.meta.name}/${String(i).padStart(2, '0')}`,
-        advertisement,
-        sessions: chosen.map(([session]) => session),
-        attributes: attributesOf(advertisement, draining),
-      },
-    ];
+    const order = `${pool.meta.name}/${String(i).padStart(2, '0')}`;
+    const towards = (leaving: boolean): Advertiser => ({
+      order,
+      advertisement,
+      sessions: chosen.map(([session]) => session).filter(({ peer }) => isLeaving(peer) === leaving),
+      attributes: attributesOf(advertisement, leaving),
+    });
+    const [staying, leaving] = [towards(false), towards(true)];
+    return leaving.sessions.length === 0 ? [staying] : staying.sessions.length === 0 ? [leaving] : [staying, leaving];
   });
 }
 
