@@ -6,6 +6,7 @@ const STORIES: Readonly<Record<string, () => Promise<{ tell(report: Report, keep
   main: () => import('./main-job.ts'),
   failover: () => import('./failover-job.ts'),
   kubernetes: () => import('./kubernetes-job.ts'),
+  bgp: () => import('./bgp-job.ts'),
 };
 
 const { values, positionals } = parseArgs({
