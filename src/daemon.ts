@@ -152,7 +152,7 @@ export async function startDaemon(config: Config, log: Logger, hooks: DaemonHook
       setBfd: (table) => wire.setBfd(table),
       readPassword: (ref) => cluster?.password(ref) ?? readPassword(config.bgpPasswordDir, ref),
       links: () => running.plan.world.links,
-      onSessions: (sessions) => running.dispatch({ type: 'bgp', sessions }),
+      onSessions: (sessions, sent) => running.dispatch({ type: 'bgp', sessions, sent }),
     });
   running.attach({ wire, forwarding, neighbours, cluster, bgp });
 

@@ -1,6 +1,6 @@
 import { type Clock, monotonicClock, ms } from '../../net/clock.ts';
 import { familyOf, type Ip } from '../../net/ip.ts';
-import { type Prefix, prefixAddress, prefixContains } from '../../net/prefix.ts';
+import { type Prefix, prefixAddress, prefixContains, prefixFamily } from '../../net/prefix.ts';
 import { formatProblem } from '../../net/result.ts';
 import { nodeSchedule, type Schedule } from '../bfd/transport.ts';
 import { CeaseSubcode } from '../codec/constants.ts';
@@ -147,6 +147,12 @@ export class Speaker {
   status(name?: string): readonly SessionStatus[] {
     const peers = name === undefined ? [...this.#peers.values()] : [this.#peers.get(name)];
     return peers.flatMap((peer) => [...(peer?.sessions.values() ?? [])].map(sessionStatus));
+  }
+
+  /** Whether the peer was told of the route, in whatever words, and not to forget it; of a range: one of its hosts. */
+  isAdvertised(name: string, prefix: Prefix): boolean {
+    const sessions = [...(this.#peers.get(name)?.sessions.values() ?? [])];
+    return sessions.some(({ rib }) => rib.family(prefixFamily(prefix)).isAdvertised(prefix));
   }
 
   /** What the peer should have and what it was sent, of a range for each of its hosts. */

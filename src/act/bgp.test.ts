@@ -77,6 +77,7 @@ function plan(
 
 function rig({ password = ok('s3cret'), drainWait = 1_000 }: { password?: Result<string>; drainWait?: number } = {}) {
   const calls: string[] = [];
+  const sent = new Set<string>();
   let bfd = Table.empty<string, SessionSpec>();
   let onRouter: (address: Ip | undefined) => void = () => undefined;
   const speaker: BgpSpeaker = {
@@ -92,6 +93,7 @@ function rig({ password = ok('s3cret'), drainWait = 1_000 }: { password?: Result
     routes: () => [
       { prefix: '203.0.113.0/24' as Prefix, nextHop: '192.0.2.11', asPath: [], communities: [], advertised: true },
     ],
+    isSent: (peer, prefix) => sent.has(`${peer}|${prefix}`),
     close: (ending) => {
       calls.push(`close ${ending}`);
       return Promise.resolve();
@@ -112,7 +114,7 @@ function rig({ password = ok('s3cret'), drainWait = 1_000 }: { password?: Result
     onChange: () => undefined,
   });
   const take = () => calls.splice(0);
-  return { actuator, take, bfd: () => bfd, router: (address: Ip | undefined) => onRouter(address) };
+  return { actuator, take, sent, bfd: () => bfd, router: (address: Ip | undefined) => onRouter(address) };
 }
 
 describe('what differs is done, and nothing else', () => {

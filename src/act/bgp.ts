@@ -5,8 +5,9 @@ import { formatProblem, type Result } from '../../net/result.ts';
 import { Table } from '../../net/table.ts';
 import { type BgpRoute, type BgpRouteKey, type PasswordRef, type SessionPlan } from '../decide/bgp/types.ts';
 import type { BgpPlan } from '../decide/bgp.ts';
-import type { BgpEventView, BgpRoutesView, BgpSessionView, BgpStatus } from '../observability/bgp-status.ts';
+import type { BgpEventView, BgpRoutesView, BgpSessionView, BgpState, BgpStatus } from '../observability/bgp-status.ts';
 import { bfdSpec, bfdVerdict, bfdView } from './bgp/bfd.ts';
+import { Deliveries } from './bgp/deliveries.ts';
 import type { BgpSpeaker, Ending, RouteEdit } from './bgp/speaker.ts';
 
 export interface BgpReport {
@@ -43,6 +44,9 @@ interface Configured {
 
 const MAX_EVENTS = 256;
 
+/** Milliseconds between looks whether routes were sent: often at first, seldom where a peer does not take them. */
+const LOOK = { first: 10, most: 2_000 };
+
 /** Makes the BGP speaker and the wire's BFD sessions equal to the plan. */
 export class BgpActuator {
   readonly #options: BgpOptions;
@@ -55,6 +59,9 @@ export class BgpActuator {
   #applied: BgpPlan | undefined;
   #routes: Routes = Table.empty();
   #work: Promise<void> | undefined;
+  readonly #deliveries = new Deliveries();
+  #looking: NodeJS.Timeout | undefined;
+  #lookAfter = LOOK.first;
   /** Peers whose routes say that they leave, until they do. */
   readonly #withdrawing = new Map<string, NodeJS.Timeout>();
   readonly #withdrawn = new Set<string>();
@@ -88,6 +95,22 @@ export class BgpActuator {
     this.#bfdStatus = new Map(sessions.map((session) => [session.key, session]));
   }
 
+  onState(peer: string, state: BgpState): void {
+    const own = [...this.#routes.values()].filter((route) => route.peer === peer);
+    if (state !== 'Established') this.#deliveries.close(peer);
+    else
+      this.#deliveries.open(
+        peer,
+        own.map(({ prefix }) => prefix),
+      );
+    this.#look();
+  }
+
+  /** Routes that established peers have been sent. */
+  get sent(): Table<BgpRouteKey, true> {
+    return this.#deliveries.sent;
+  }
+
   /** One line for `signpost bgp events`; the oldest are forgotten. */
   record(peer: string, text: string): void {
     this.#events.push({ at: this.#options.now().toISOString(), peer, text });
@@ -97,7 +120,7 @@ export class BgpActuator {
 
   status(): BgpStatus {
     const plan = this.#applied;
-    const without = [...(plan?.withoutSession ?? []), ...this.#problems, ...this.#looking()];
+    const without = [...(plan?.withoutSession ?? []), ...this.#problems, ...this.#unfound()];
     return {
       node: this.#options.node,
       sessions: Array.from(this.#peers.keys(), (peer) => this.#view(peer)).filter((view) => view !== undefined),
@@ -126,6 +149,7 @@ export class BgpActuator {
   /** A restart leaves BFD to fall silent with the wire; a shutdown says AdminDown once the sessions have ended. */
   async close(ending: Ending, signal: AbortSignal): Promise<void> {
     for (const timer of this.#withdrawing.values()) clearTimeout(timer);
+    clearTimeout(this.#looking);
     for (const peer of this.#peers.values()) peer.discovery?.[Symbol.dispose]();
     await this.#options.speaker.close(ending, signal);
     if (ending === 'shutdown') this.#options.setBfd(Table.empty());
@@ -160,7 +184,7 @@ export class BgpActuator {
     before?.discovery?.[Symbol.dispose]();
     this.#problems.delete(name);
     if (plan === undefined || password?.problem !== undefined) {
-      if (before?.running === true) this.#options.speaker.delete(name);
+      if (before?.running === true) this.#deleteSession(name);
       this.#peers.delete(name);
       if (password?.problem !== undefined) this.#problems.set(name, formatProblem(password.problem));
       return;
@@ -187,7 +211,7 @@ export class BgpActuator {
       address === undefined ? `no router on ${device} any more` : `router ${address} found on ${device}`,
     );
     if (address === undefined) {
-      this.#options.speaker.delete(name);
+      this.#deleteSession(name);
       peer.running = false;
     } else {
       this.#start(name, peer);
@@ -206,6 +230,11 @@ export class BgpActuator {
     if (own.length > 0) this.#options.speaker.edit(name, own);
   }
 
+  #deleteSession(name: string): void {
+    this.#deliveries.close(name);
+    this.#options.speaker.delete(name);
+  }
+
   #editRoutes(plan: BgpPlan): void {
     const wanted = this.#withdrawn.size === 0 ? plan.routes : this.#withoutWithdrawn(plan.routes);
     const edits = new Map<string, RouteEdit[]>();
@@ -215,11 +244,30 @@ export class BgpActuator {
       const list = edits.get(route.peer) ?? [];
       edits.set(route.peer, list);
       list.push({ prefix: route.prefix, attributes: after?.attributes });
+      if (after === undefined) this.#deliveries.forget(route.peer, route.prefix);
+      else this.#deliveries.expect(route.peer, route.prefix);
     }
+    this.#look();
     this.#routes = wanted;
     for (const [peer, list] of edits) {
       if (this.#peers.get(peer)?.running === true) this.#options.speaker.edit(peer, list);
     }
+  }
+
+  #look(): void {
+    clearTimeout(this.#looking);
+    this.#lookAfter = LOOK.first;
+    this.#lookLater();
+  }
+
+  #lookLater(): void {
+    if (this.#deliveries.isComplete) return;
+    this.#looking = setTimeout(() => {
+      const settled = this.#deliveries.settle((peer, prefix) => this.#options.speaker.isSent(peer, prefix));
+      if (settled) this.#options.onChange();
+      this.#lookAfter = Math.min(LOOK.most, settled ? LOOK.first : 2 * this.#lookAfter);
+      this.#lookLater();
+    }, this.#lookAfter);
   }
 
   #withoutWithdrawn(routes: Routes): Routes {
@@ -266,7 +314,7 @@ export class BgpActuator {
   }
 
   /** Unnumbered peers whose router has not shown itself. */
-  #looking(): [string, string][] {
+  #unfound(): [string, string][] {
     return [...this.#peers]
       .filter(([, { address }]) => address === undefined)
       .map(([name, { plan }]) => [name, `no router advertisement heard on ${plan.remote.interface ?? ''}`]);

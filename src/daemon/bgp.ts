@@ -11,7 +11,7 @@ import type { PasswordRef } from '../decide/bgp/types.ts';
 import { isForOthers } from '../decide/bgp.ts';
 import type { Logger } from '../observability/log.ts';
 import type { Links } from '../world/links.ts';
-import type { BgpSession } from '../world/types.ts';
+import type { BgpSession, World } from '../world/types.ts';
 
 export interface BgpPartOptions {
   readonly node: string;
@@ -23,7 +23,7 @@ export interface BgpPartOptions {
   readonly setBfd: (table: Table<string, SessionSpec>) => void;
   readonly readPassword: (ref: PasswordRef) => Promise<Result<string>>;
   readonly links: () => Links;
-  readonly onSessions: (sessions: readonly BgpSession[]) => void;
+  readonly onSessions: (sessions: readonly BgpSession[], sent: World['bgpSent']) => void;
 }
 
 const TELL_EVERY_MS = 1_000;
@@ -38,7 +38,7 @@ export function startBgp(options: BgpPartOptions): BgpActuator {
   const tell = () => {
     telling ??= setImmediate(() => {
       telling = undefined;
-      options.onSessions(sessionsOf(actuator));
+      options.onSessions(sessionsOf(actuator), actuator.sent);
     });
   };
   const speaker = createBgpSpeaker({
@@ -51,6 +51,7 @@ export function startBgp(options: BgpPartOptions): BgpActuator {
       const text = describeSpeakerEvent(event);
       log[event.kind === 'problem' || event.kind === 'malformed' ? 'warn' : 'info']({ peer: event.peer }, text);
       actuator.record(event.peer, text);
+      if (event.kind === 'state') actuator.onState(event.peer, event.to);
     },
   });
   const actuator: BgpActuator = new BgpActuator({
@@ -77,12 +78,13 @@ export function startBgp(options: BgpPartOptions): BgpActuator {
 
 function sessionsOf(actuator: BgpActuator): BgpSession[] {
   const { sessions, withoutSession } = actuator.status();
-  const running = sessions.map(({ peer, state, lastError, bfd }): BgpSession => {
+  const running = sessions.map(({ peer, state, lastError, bfd, families }): BgpSession => {
     const reason = state === 'Established' ? undefined : lastError?.text;
-    return { peer, state, reason, bfd: bfd?.state };
+    const negotiated = families.filter((family) => family.negotiated).map(({ family }) => family);
+    return { peer, state, reason, bfd: bfd?.state, families: negotiated };
   });
   const without = withoutSession
     .filter(({ peer, reason }) => !isForOthers(reason) && sessions.every((session) => session.peer !== peer))
-    .map(({ peer, reason }): BgpSession => ({ peer, state: 'Idle', reason, bfd: undefined }));
+    .map(({ peer, reason }): BgpSession => ({ peer, state: 'Idle', reason, bfd: undefined, families: [] }));
   return [...running, ...without];
 }

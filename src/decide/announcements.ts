@@ -1,3 +1,4 @@
+import { familyOf } from '../../net/ip.ts';
 import type { NodeName, Vip } from '../../net/names.ts';
 import type { World } from '../world/types.ts';
 import type { Announcer } from './announcers.ts';
@@ -41,10 +42,10 @@ function holderOf(holder: NodeName | undefined, told: readonly Announcer[]): Ann
   return [known ?? { node: holder, mode: 'L2', interface: undefined }];
 }
 
-/** BGPPeers to which this node announces the VIP now. */
+/** BGPPeers that have a route to the VIP from this node. */
 export function peersWith(vip: Vip, { bgp, world }: Plan): string[] {
-  const asked = new Set((bgp.asked.get(vip) ?? []).map(({ peer }) => peer));
-  return [...asked].filter((peer) => world.bgp.get(peer)?.state === 'Established').sort();
+  const sent = (bgp.asked.get(vip) ?? []).filter(({ key }) => world.bgpSent.has(key));
+  return [...new Set(sent.map(({ peer }) => peer))].sort();
 }
 
 /** Why nobody announces a VIP: `n2: no ready endpoint; n3: interface eth0 down`. */
@@ -66,14 +67,23 @@ function bgpReasons(vip: Vip, { bgp, world }: Plan): string[] {
   const { self, objects } = world;
   const withheld = bgp.withheld.get(vip);
   if (withheld !== undefined) return [`${self}: ${withheld}`];
-  const own = new Set((bgp.asked.get(vip) ?? []).map(({ peer }) => peer));
-  const sessions = Array.from(own, (peer) => [self, peer, world.bgp.get(peer)?.reason] as const);
+  const peers = new Set((bgp.asked.get(vip) ?? []).map(({ peer }) => peer));
+  const own = Array.from(peers, (peer) => `${self}: ${whyNotSent(vip, peer, world)}`);
   const others = [...objects.speakers.values()]
     .filter(({ metadata }) => metadata.name !== self)
     .flatMap(({ metadata, status }) => (status?.sessions ?? []).map((session) => ({ ...session, node: metadata.name })))
     .filter(({ state }) => state !== 'Established')
-    .map(({ node, peer, lastError }) => [node, peer, lastError] as const);
-  return [...sessions, ...others].map(
-    ([node, peer, reason]) => `${node}: no session with ${peer}${reason === undefined ? '' : ` (${reason})`}`,
-  );
+    .map(({ node, peer, lastError }) => `${node}: ${noSession(peer, lastError)}`);
+  return [...own, ...others];
+}
+
+function whyNotSent(vip: Vip, peer: string, { bgp, drainedPeers, draining }: World): string {
+  const session = bgp.get(peer);
+  if (session?.state !== 'Established') return noSession(peer, session?.reason);
+  if (!session.families.includes(familyOf(vip))) return `${peer} does not take ${familyOf(vip)} routes`;
+  return draining || drainedPeers.has(peer) ? `drained from ${peer}` : `the route is on its way to ${peer}`;
+}
+
+function noSession(peer: string, reason: string | undefined): string {
+  return `no session with ${peer}${reason === undefined ? '' : ` (${reason})`}`;
 }

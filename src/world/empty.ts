@@ -51,6 +51,7 @@ export function emptyWorld({ self, witness, interfaces, peers, role, memory }: W
     },
     forwarding: { applied: undefined, problem: undefined },
     bgp: Table.empty(),
+    bgpSent: Table.empty(),
     draining: false,
     drainedPeers: new Set(),
   };

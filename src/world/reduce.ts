@@ -17,7 +17,7 @@ export type WorldEvent =
   | { readonly type: 'neighbours'; readonly neighbours: World['neighbours'] }
   | { readonly type: 'wire'; readonly message: FromWire }
   | { readonly type: 'forwarding'; readonly forwarding: ForwardingState }
-  | { readonly type: 'bgp'; readonly sessions: readonly BgpSession[] }
+  | { readonly type: 'bgp'; readonly sessions: readonly BgpSession[]; readonly sent: World['bgpSent'] }
   | { readonly type: 'draining'; readonly draining: boolean }
   | { readonly type: 'peerDraining'; readonly peer: string; readonly draining: boolean }
   /** The drain time of a VIP that moved here is over. */
@@ -49,7 +49,7 @@ export function reduce(world: World, event: WorldEvent): World {
     case 'forwarding':
       return { ...world, forwarding: event.forwarding };
     case 'bgp':
-      return withBgp(world, event.sessions);
+      return withBgp(world, event.sessions, event.sent);
     case 'draining':
       return event.draining === world.draining ? world : { ...world, draining: event.draining };
     case 'peerDraining': {
@@ -72,20 +72,19 @@ function equal(a: readonly Vip[] | undefined, b: readonly Vip[] | undefined): bo
   return a?.length === b?.length && (a ?? []).every((vip, i) => vip === b?.[i]);
 }
 
-function withBgp(world: World, sessions: readonly BgpSession[]): World {
+function withBgp(world: World, sessions: readonly BgpSession[], bgpSent: World['bgpSent']): World {
   const named = new Map(sessions.map((session) => [session.peer, session]));
   const gone = [...world.bgp.keys()].filter((peer) => !named.has(peer));
   const bgp = world.bgp.with([
     ...gone.map((peer) => [peer, undefined] as const),
     ...Array.from(named, ([peer, session]) => [peer, kept(world.bgp.get(peer), session)] as const),
   ]);
-  return bgp === world.bgp ? world : { ...world, bgp };
+  return bgp === world.bgp && bgpSent === world.bgpSent ? world : { ...world, bgp, bgpSent };
 }
 
 /** An equal session is the same object, so that nothing downstream takes it for a change. */
 function kept(before: BgpSession | undefined, now: BgpSession): BgpSession {
-  const same = before?.state === now.state && before.reason === now.reason && before.bfd === now.bfd;
-  return same ? before : now;
+  return before !== undefined && JSON.stringify(before) === JSON.stringify(now) ? before : now;
 }
 
 function withWire(world: World, wire: WireState): World {

@@ -1,9 +1,10 @@
-import type { Ip } from '../../net/ip.ts';
+import type { Ip, IpFamily } from '../../net/ip.ts';
 import type { Mac } from '../../net/mac.ts';
 import type { InterfaceName, NodeName, Vip } from '../../net/names.ts';
 import type { Table } from '../../net/table.ts';
 import type { BGPPeer } from '../api/bgp-peer.ts';
 import type { Speaker } from '../api/speaker.ts';
+import type { BgpRouteKey } from '../decide/bgp/types.ts';
 import type { ForwardingPlan } from '../decide/types.ts';
 import type { Report } from '../membership/types.ts';
 import type { NeighbourKey, RouteKey, ServiceKey } from './keys.ts';
@@ -30,6 +31,8 @@ export interface World {
   readonly forwarding: ForwardingState;
   /** Sessions of this node, by BGPPeer. */
   readonly bgp: Table<string, BgpSession>;
+  /** Routes that established peers have been sent. */
+  readonly bgpSent: Table<BgpRouteKey, true>;
   /** This node hands everything over. */
   readonly draining: boolean;
   /** BGPPeers that this node takes its routes from. */
@@ -137,6 +140,8 @@ export interface BgpSession {
   readonly reason: string | undefined;
   /** RFC 5880 section 6.2; undefined: without BFD. */
   readonly bfd: string | undefined;
+  /** That were negotiated. */
+  readonly families: readonly IpFamily[];
 }
 
 export interface ForwardingState {

@@ -16,6 +16,7 @@ export function createBgpSpeaker({ forwarding, ...options }: LibrarySpeakerOptio
     bfdDown: (peer, reason) => speaker.pathDown(peer, reason),
     view: (peer) => speaker.status(peer)[0],
     routes: (peer) => speaker.routes(peer),
+    isSent: (peer, prefix) => speaker.isAdvertised(peer, prefix),
     close: (ending: Ending, signal) => speaker.close(ending, signal),
   };
 }

@@ -40,5 +40,7 @@ export interface BgpSpeaker {
   bfdDown(peer: string, reason: string): void;
   view(peer: string): BgpSessionView | undefined;
   routes(peer: string): readonly SentRoute[];
+  /** Whether the peer was told of the route and not to forget it. */
+  isSent(peer: string, prefix: Prefix): boolean;
   close(ending: Ending, signal: AbortSignal): Promise<void>;
 }

@@ -3,6 +3,7 @@ import type { NodeName, Vip } from '../../../net/names.ts';
 import { Table } from '../../../net/table.ts';
 import { condition } from '../../api/conditions.ts';
 import { type Announcement, peersWith } from '../../decide/announcements.ts';
+import type { BgpRouteKey } from '../../decide/bgp/types.ts';
 import { nodeConditions } from '../../decide/node-status.ts';
 import type { Plan } from '../../decide/plan.ts';
 import { poolStatus, usedAddresses } from '../../decide/pool-status.ts';
@@ -85,6 +86,7 @@ function changedRoutes(plan: Plan, before: Plan): Set<RouteKey> {
   collect(plan.findings.changes(before.findings));
   collect(plan.announcers.changes(before.announcers));
   collect(plan.bgp.asked.changes(before.bgp.asked));
+  for (const vip of vipsOfRoutes(plan, world.bgpSent.changes(old.bgpSent))) vips.add(vip);
   const nothing = Table.empty<Vip, true>();
   collect((world.forwarding.applied?.vips ?? nothing).changes(old.forwarding.applied?.vips ?? nothing));
   for (const { key } of world.objects.invalid.changes(old.objects.invalid)) {
@@ -93,6 +95,17 @@ function changedRoutes(plan: Plan, before: Plan): Set<RouteKey> {
   }
   for (const vip of vips) for (const route of plan.allocation.holders.get(vip) ?? []) changed.add(route);
   return changed;
+}
+
+/** Nearly all routes are host routes; for an aggregate every VIP by BGP is looked at. */
+function vipsOfRoutes({ bgp }: Plan, changes: Iterable<{ readonly key: BgpRouteKey }>): Iterable<Vip> {
+  const vips: Vip[] = [];
+  for (const { key } of changes) {
+    const [address = '', length = ''] = key.slice(key.indexOf('|') + 1).split('/');
+    if (length !== (address.includes(':') ? '128' : '32')) return bgp.asked.keys();
+    vips.push(address as Vip);
+  }
+  return vips;
 }
 
 function wantedRoute(key: RouteKey, plan: Plan): WantedStatus | undefined {
