@@ -93,6 +93,7 @@ const ConfigSchema = z
     bgpPort: z.coerce.number().int().min(0).max(65535).default(179),
     refusedSources: z.enum(['reject', 'drop']).default('reject'),
     forwardMark: mark.default(0),
+    bgpDrainSeconds: z.coerce.number().min(0).max(3600).default(2),
     drainSeconds: z.coerce.number().min(0).max(3600).default(30),
     logLevel: z.enum(['trace', 'debug', 'info', 'warn', 'error']).default('info'),
     logFormat: z.enum(['auto', 'json', 'pretty']).default('auto'),

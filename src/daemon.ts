@@ -147,6 +147,7 @@ export async function startDaemon(config: Config, log: Logger, hooks: DaemonHook
     startBgp({
       node: config.node,
       port: config.bgpPort,
+      drainWait: config.bgpDrainSeconds * 1000,
       log,
       restarted,
       setBfd: (table) => wire.setBfd(table),
@@ -376,8 +377,26 @@ class RunningDaemon {
   }
 
   drain(draining: boolean, body: Readonly<Record<string, unknown>>) {
+    const { peer } = body;
+    if (peer !== undefined) return Promise.resolve(this.#drainPeer(draining, peer));
     this.dispatch({ type: 'draining', draining });
     return this.command(draining ? 'drain' : 'undrain', body);
+  }
+
+  /** @param asked name of a BGPPeer or address of the peer */
+  #drainPeer(draining: boolean, asked: unknown): ControlReply {
+    const sessions = this.#bgp?.status().sessions ?? [];
+    const peer = sessions.find((session) => session.peer === asked || session.address === asked)?.peer;
+    if (peer === undefined) {
+      const message = `no session with a BGPPeer ${String(asked)}; see 'signpost bgp summary'`;
+      return { status: 404, body: { message } };
+    }
+    this.#log.info(
+      { peer },
+      draining ? 'asked to take the routes from the peer' : 'asked to announce to the peer again',
+    );
+    this.dispatch({ type: 'peerDraining', peer, draining });
+    return { status: 202, body: { accepted: true } };
   }
 
   command(type: 'drain' | 'undrain' | 'rebalance' | 'handOver', body: Readonly<Record<string, unknown>>) {
@@ -499,7 +518,8 @@ class RunningDaemon {
   /** A node that is drained ends its sessions; else peers keep our routes until the next process is there. */
   async endBgp(withinMs: number): Promise<void> {
     const ending = this.#plan.world.draining ? 'shutdown' : 'restart';
-    await this.#bgp?.close(ending, AbortSignal.timeout(withinMs));
+    const longest = ending === 'shutdown' ? withinMs + this.#config.bgpDrainSeconds * 1000 : withinMs;
+    await this.#bgp?.close(ending, AbortSignal.timeout(longest));
   }
 
   /** What the spec of this node's Speaker asks for. */

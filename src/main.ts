@@ -77,6 +77,7 @@ async function main(argv: readonly string[]): Promise<number> {
     )
     .option('--refused-sources <how>', 'reject or drop: what becomes of clients outside of sourceRanges')
     .option('--forward-mark <bits>', 'mark that the FORWARD policy accepts: 0x4000 beside kube-proxy in iptables mode')
+    .option('--bgp-drain-seconds <seconds>', 'how long routes say that they leave before they are withdrawn')
     .option('--drain-seconds <seconds>', 'how long open connections are passed on after a hand-over')
     .option('--log-level <level>', 'trace, debug, info, warn or error')
     .option('--log-format <format>', 'auto, json or pretty')
@@ -141,12 +142,13 @@ async function main(argv: readonly string[]): Promise<number> {
       .description(description)
       .addOption(socket())
       .option('--to <node>', 'node that is to take over, if it can')
+      .option('--peer <peer>', 'drain, undrain: BGP alone, towards the BGPPeer or address')
       .addHelpText('after', example(sample))
       .action(async (...given: unknown[]) => {
         const { askToMove } = await import('./cli/drain.ts');
         const vip = argument === undefined ? undefined : (given[0] as string);
-        const flags = given.at(argument === undefined ? 0 : 1) as { socket: string; to?: string };
-        code = await askToMove(flags.socket, name, { vip, to: flags.to }, output);
+        const flags = given.at(argument === undefined ? 0 : 1) as { socket: string; to?: string; peer?: string };
+        code = await askToMove(flags.socket, name, { vip, to: flags.to, peer: flags.peer }, output);
       });
   }
 

@@ -281,7 +281,7 @@ test('a leaving node withdraws after the wait, and announces again when it stays
     const [sessions, routes] = [[session('a')], [['a', '203.0.113.1/32']] as const];
     await actuator.apply(plan(sessions, routes));
     take();
-    await actuator.apply(plan(sessions, routes, { draining: true }));
+    await actuator.apply(plan(sessions, routes, { draining: true, leaving: new Set(['a']) }));
     expect(actuator.status().draining).toBe('announced');
     vi.advanceTimersByTime(999);
     expect(take()).not.toContain('edit a -203.0.113.1/32');
@@ -291,6 +291,76 @@ test('a leaving node withdraws after the wait, and announces again when it stays
     await actuator.apply(plan(sessions, routes));
     expect(take()).toContain('edit a +203.0.113.1/32');
     expect(actuator.status().draining).toBe('no');
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('routes of one peer go, and come back; those of another stay', async () => {
+  vi.useFakeTimers();
+  try {
+    const { actuator, take } = rig();
+    const sessions = [session('a'), session('b')];
+    const routes = [
+      ['a', '203.0.113.1/32'],
+      ['b', '203.0.113.1/32'],
+    ] as const;
+    await actuator.apply(plan(sessions, routes));
+    await actuator.apply(plan(sessions, routes, { leaving: new Set(['a']) }));
+    take();
+    vi.advanceTimersByTime(1_000);
+    expect(take()).toEqual(['edit a -203.0.113.1/32']);
+    expect(actuator.status().draining).toBe('no');
+    await actuator.apply(plan(sessions, routes));
+    expect(take()).toEqual(['edit a +203.0.113.1/32']);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('a shutdown waits for routes that say that they leave, and no longer than it may', async () => {
+  vi.useFakeTimers();
+  try {
+    const { actuator, take } = rig();
+    await actuator.apply(plan([session('a')], [['a', '203.0.113.1/32']], { draining: true, leaving: new Set(['a']) }));
+    take();
+    const closed = actuator.close('shutdown', new AbortController().signal);
+    await vi.advanceTimersByTimeAsync(999);
+    expect(take()).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    await closed;
+    expect(take()).toEqual(['edit a -203.0.113.1/32', 'close shutdown']);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('a route counts as sent when the peer was told, and no longer than its session', async () => {
+  vi.useFakeTimers();
+  try {
+    const { actuator, sent } = rig();
+    const shown = () => [...actuator.sent.keys()].sort();
+    await actuator.apply(plan([session('a')], [['a', '203.0.113.1/32']]));
+    sent.add('a|203.0.113.1/32');
+    vi.advanceTimersByTime(5_000);
+    expect(shown()).toEqual([]);
+    actuator.onState('a', 'Established');
+    vi.advanceTimersByTime(10);
+    expect(shown()).toEqual(['a|203.0.113.1/32']);
+    const both = [
+      ['a', '203.0.113.1/32'],
+      ['a', '203.0.113.2/32'],
+    ] as const;
+    await actuator.apply(plan([session('a')], both));
+    vi.advanceTimersByTime(5_000);
+    expect(shown()).toEqual(['a|203.0.113.1/32']);
+    sent.add('a|203.0.113.2/32');
+    vi.advanceTimersByTime(2_000);
+    expect(shown()).toEqual(['a|203.0.113.1/32', 'a|203.0.113.2/32']);
+    await actuator.apply(plan([session('a')], [['a', '203.0.113.2/32']]));
+    expect(shown()).toEqual(['a|203.0.113.2/32']);
+    actuator.onState('a', 'Idle');
+    expect(shown()).toEqual([]);
   } finally {
     vi.useRealTimers();
   }

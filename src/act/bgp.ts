@@ -65,6 +65,7 @@ export class BgpActuator {
   /** Peers whose routes say that they leave, until they do. */
   readonly #withdrawing = new Map<string, NodeJS.Timeout>();
   readonly #withdrawn = new Set<string>();
+  #onWithdrawn: () => void = () => undefined;
 
   constructor(options: BgpOptions) {
     this.#options = options;
@@ -146,8 +147,9 @@ export class BgpActuator {
     return { peer, routes };
   }
 
-  /** A restart leaves BFD to fall silent with the wire; a shutdown says AdminDown once the sessions have ended. */
+  /** A shutdown first waits for routes that say that they leave, until they do. A restart leaves BFD to fall silent with the wire; a shutdown says AdminDown once the sessions have ended. */
   async close(ending: Ending, signal: AbortSignal): Promise<void> {
+    if (ending === 'shutdown') await this.#withdrawal(signal);
     for (const timer of this.#withdrawing.values()) clearTimeout(timer);
     clearTimeout(this.#looking);
     for (const peer of this.#peers.values()) peer.discovery?.[Symbol.dispose]();
@@ -292,10 +294,19 @@ export class BgpActuator {
     }
   }
 
+  #withdrawal(signal: AbortSignal): Promise<void> {
+    if (this.#withdrawing.size === 0 || signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#onWithdrawn = resolve;
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+
   #withdraw(peer: string): void {
     this.#withdrawing.delete(peer);
     this.#withdrawn.add(peer);
     if (this.#applied !== undefined) this.#editRoutes(this.#applied);
+    if (this.#withdrawing.size === 0) this.#onWithdrawn();
     this.#options.onChange();
   }
 

@@ -17,6 +17,8 @@ export interface BgpPartOptions {
   readonly node: string;
   /** 0: this speaker only connects. */
   readonly port: number;
+  /** Milliseconds for which routers have the time to prefer other paths (RFC 8326). */
+  readonly drainWait: number;
   readonly log: Logger;
   /** The kernel still had our rules when this process began: peers may go on as before (RFC 4724). */
   readonly restarted: boolean;
@@ -27,8 +29,6 @@ export interface BgpPartOptions {
 }
 
 const TELL_EVERY_MS = 1_000;
-/** Milliseconds for which routers have the time to prefer other paths (RFC 8326). */
-const DRAIN_WAIT_MS = 2_000;
 
 /** The BGP actuator with the library's speaker on the network of this host. */
 export function startBgp(options: BgpPartOptions): BgpActuator {
@@ -67,7 +67,7 @@ export function startBgp(options: BgpPartOptions): BgpActuator {
         open: (socket) => Icmpv6Socket.open(socket),
         now: () => monotonicClock.now() / NS_PER_MS,
       }),
-    drainWait: DRAIN_WAIT_MS,
+    drainWait: options.drainWait,
     now,
     onChange: tell,
   });

@@ -2,12 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Ip } from '../../net/ip.ts';
 import type { NodeName, Vip } from '../../net/names.ts';
-import { parsePrefix, parseRange } from '../../net/prefix.ts';
+import { type Prefix, parsePrefix, parseRange } from '../../net/prefix.ts';
 import { must } from '../../net/result.ts';
 import { Table } from '../../net/table.ts';
 import { type BGPPeer, BGPPeerSchema } from '../api/bgp-peer.ts';
 import { type Link, type Links, NO_LINKS } from '../world/links.ts';
 import type { NodeObject, Pool, PoolAdvertisement } from '../world/objects.ts';
+import { bgpRouteKey } from './bgp/types.ts';
 import { type BgpInput, type BgpPlan, emptyBgpPlan, peeringInterfaces, planBgp } from './bgp.ts';
 import type { VipPlan } from './vip-plan.ts';
 
@@ -207,6 +208,22 @@ describe('routes', () => {
   test('a leaving node says so in its routes', () => {
     const plan = planOf({ vips: [vip(A, pool([{}]))], draining: true });
     expect([...plan.routes.values()][0]?.attributes.communities).toEqual([0xffff_0000]);
+  });
+
+  test('a drained peer alone is told, and no other, until it is undrained', () => {
+    const scene = { peers: [peer('a'), peer('b')], vips: [vip(A, pool([{ communities: ['65000:1'] }]))] };
+    const communities = (plan: BgpPlan) =>
+      Array.from(plan.routes, ([key, route]) => [key, route.attributes.communities] as const).sort();
+    const before = planOf(scene);
+    const drained = planBgp({ ...before.input, drained: new Set(['a']) }, before);
+    expect(communities(drained)).toEqual([
+      ['a|203.0.113.10/32', [0xfde8_0001, 0xffff_0000]],
+      ['b|203.0.113.10/32', [0xfde8_0001]],
+    ]);
+    expect([...drained.leaving]).toEqual(['a']);
+    const key = bgpRouteKey('b', '203.0.113.10/32' as Prefix);
+    expect(drained.routes.get(key)).toBe(before.routes.get(key));
+    expect(communities(planBgp(before.input, drained))).toEqual(communities(before));
   });
 
   test('a route that did not change is the same object, whatever else did', () => {

@@ -34,9 +34,16 @@ function identities(sessions: readonly BgpSessionView[]): string[] {
   return [...new Set(lines)];
 }
 
-function leaving({ draining }: BgpStatus): string[] {
-  if (draining === 'no') return [];
-  return [`draining: routes ${draining === 'announced' ? 'carry graceful-shutdown' : 'are withdrawn'}`];
+/** The whole node, or some peers. */
+function leaving({ draining, sessions }: BgpStatus): string[] {
+  if (draining !== 'no') return [`draining: ${leavingWords(draining)}`];
+  return sessions.flatMap(({ peer, draining: left }) =>
+    left === undefined ? [] : [`draining ${peer}: ${leavingWords(left)}`],
+  );
+}
+
+function leavingWords(draining: 'announced' | 'withdrawn'): string {
+  return `routes ${draining === 'announced' ? 'carry graceful-shutdown' : 'are withdrawn'}`;
 }
 
 function row(session: BgpSessionView, output: Output): string[] {
