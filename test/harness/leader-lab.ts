@@ -18,13 +18,17 @@ export const ECHO = { udp: 53, tcp: 7000 } as const;
 export interface LeaderLabOptions {
   readonly nodes?: number;
   readonly vips?: readonly string[];
+  /** Addresses of the pool. */
+  readonly ranges?: readonly string[];
   readonly flags?: readonly string[];
   /** Of the pool: `{ l2: { fencing: 'Require' } }`. */
   readonly pool?: Readonly<Record<string, unknown>>;
   /** Before the speakers start. */
   readonly prepare?: (lan: NodeLan) => Promise<void>;
-  /** The speaker of which node; by default of every node, with the flags above. */
-  readonly start?: (start: (index: number, flags?: readonly string[]) => Promise<Speaker>) => Promise<Speaker>[];
+  /** Further flags of the speaker of one node, by its name. */
+  readonly flagsOf?: Readonly<Record<string, readonly string[]>>;
+  /** Addresses of the nodes on further LANs, by name. */
+  readonly addressesOf?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** What happened on the LAN and at the client during a fault. */
@@ -96,18 +100,19 @@ export class LeaderLab implements AsyncDisposable {
     ] as const;
     const rules = ports.map(({ name, protocol, port }) => rule(name, protocol, port, 'echo'));
     const vips = options.vips ?? VIPS;
-    const ranges = ['192.168.50.100-192.168.50.199', 'fd50::100-fd50::199'];
+    const ranges = options.ranges ?? ['192.168.50.100-192.168.50.199', 'fd50::100-fd50::199'];
     await manifests.write('service.yaml', ...service('echo', ports, [{ ...endpoint, node: { name: 'server' } }]));
     await manifests.write('pool.yaml', pool('public', ranges, options.pool));
     await manifests.write('routes.yaml', ...vips.map((vip, i) => route(`echo-${i + 1}`, rules, { addresses: [vip] })));
     await options.prepare?.(net);
     const keyFile = await makeKeyFile(lab);
-    const start = (index: number, flags: readonly string[] = options.flags ?? []) => {
-      const node = net.nodes[index];
-      if (node === undefined) throw new Error(`there are ${net.nodes.length} nodes`);
-      return Speaker.start(lab, node, { manifests, peers: net.nodes, keyFile, flags });
-    };
-    const speakers = await Promise.all(options.start?.(start) ?? net.nodes.map((_, i) => start(i)));
+    const peers = net.nodes.map(({ name, v4, v6 }) => ({ name, v4, v6, more: options.addressesOf?.[name] ?? [] }));
+    const speakers = await Promise.all(
+      net.nodes.map((node) => {
+        const flags = [...(options.flags ?? []), ...(options.flagsOf?.[node.name] ?? [])];
+        return Speaker.start(lab, node, { manifests, peers, keyFile, flags });
+      }),
+    );
     await Promise.all(speakers.map((speaker) => programmed(speaker, { within: 20_000 })));
     const hosts = [...net.nodes.map((node) => node.namespace), net.client.namespace, namespace, server];
     const names = await Promise.all(hosts.map(async (host) => [await host.mac(), host.name] as const));

@@ -19,12 +19,20 @@ export type SpeakerOptions = (ManifestSource | ClusterSource) & {
 
 export interface ManifestSource {
   readonly manifests: ManifestFolder;
-  readonly peers: readonly Node[];
+  readonly peers: readonly Peer[];
   readonly keyFile: string;
 }
 
 export interface ClusterSource {
   readonly kubeconfig: string;
+}
+
+/** Another speaker, with its address on each LAN. */
+export interface Peer {
+  readonly name: string;
+  readonly v4: string;
+  readonly v6: string;
+  readonly more?: readonly string[];
 }
 
 /** A real daemon on a node of the lab. */
@@ -104,7 +112,9 @@ export class Speaker {
 
 function sourceFlags(source: ManifestSource | ClusterSource): string[] {
   if ('kubeconfig' in source) return ['--kubeconfig', source.kubeconfig];
-  const peers = source.peers.flatMap(({ name, v4, v6 }) => [`${name}=${v4}`, `${name}=${v6}`]).join();
+  const peers = source.peers
+    .flatMap(({ name, v4, v6, more = [] }) => [v4, v6, ...more].map((address) => `${name}=${address}`))
+    .join();
   return ['--manifests', source.manifests.path, '--peers', peers, '--key-file', source.keyFile];
 }
 

@@ -4,11 +4,9 @@ import { decodeArp, encodeArp, gratuitousArp } from '../../arp/index.ts';
 import { parseIpV4 } from '../../net/ip.ts';
 import { parseMac } from '../../net/mac.ts';
 import { must } from '../../net/result.ts';
-import { acceptUntagged } from '../../sys/bpf.ts';
-import { ETH_P_ARP, PacketSocket } from '../../sys/packet-socket.ts';
+import { rawArp } from '../harness/arp.ts';
 import { eventually } from '../harness/eventually.ts';
 import { pool, route, rule } from '../harness/manifests.ts';
-import type { Namespace } from '../harness/namespace.ts';
 import { conditionOf, leaderOf, Speaker } from '../harness/speaker.ts';
 import { daemonLab, POOL, VIP } from './daemon-fixture.ts';
 
@@ -178,10 +176,3 @@ test('a gateway that does proxy ARP for everything does not make VIPs unusable',
   expect(conditionOf(await leader.route('web'), 'Conflicted')).toBeUndefined();
   for (const proxy of proxies) proxy[Symbol.dispose]();
 });
-
-/** ARP of one host by hand. */
-async function rawArp(host: Namespace, onFrame: (frame: Uint8Array) => void): Promise<PacketSocket> {
-  const interfaceIndex = await host.index();
-  const filter = acceptUntagged([{ load: 'u16', offset: 12, values: [ETH_P_ARP] }]);
-  return host.enter(() => must(PacketSocket.open({ interfaceIndex, protocol: ETH_P_ARP, filter, onFrame })));
-}
