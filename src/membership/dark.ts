@@ -1,10 +1,11 @@
 import { ms } from '../../net/clock.ts';
 import type { Vip } from '../../net/names.ts';
 import { obstacle } from './candidates.ts';
+import { reportClaim } from './claims.ts';
 import { leased } from './lease.ts';
 import { report, type Turn } from './state.ts';
 import type { DarkReason } from './types.ts';
-import { heardUnfenced } from './unfenced.ts';
+import { heardUnfenced, reportUnfenced } from './unfenced.ts';
 
 /** A claim takes some time; what comes to pass is not worth a reason why it has not yet. */
 const DARK_AFTER = ms(300);
@@ -14,7 +15,7 @@ export function reportDark(turn: Turn): void {
   const { state } = turn;
   for (const vip of state.vips.keys()) {
     if (!isDark(turn, vip)) {
-      state.darkTold.delete(vip);
+      if (state.darkTold.delete(vip)) reportLeader(turn, vip);
       continue;
     }
     const reasons = reasonsOf(turn, vip);
@@ -24,6 +25,13 @@ export function reportDark(turn: Turn): void {
     report(turn, { kind: 'dark', vip, reasons });
   }
   for (const vip of state.darkTold.keys()) if (!state.vips.has(vip)) state.darkTold.delete(vip);
+}
+
+/** It was told that nobody leads. */
+function reportLeader(turn: Turn, vip: Vip): void {
+  const own = turn.state.unfenced.own.get(vip);
+  if (own?.phase === 'answering') reportUnfenced(turn, vip, own);
+  else if (!heardUnfenced(turn, vip)) reportClaim(turn, vip);
 }
 
 function isDark(turn: Turn, vip: Vip): boolean {

@@ -32,8 +32,14 @@ export interface Datagram {
 
 export type Opened =
   | { readonly datagram: Omit<Datagram, 'cluster'>; readonly rejected?: undefined }
-  /** `sender` and `key` are what the datagram says, not proven. */
-  | { readonly datagram?: undefined; readonly rejected: OpenError; readonly sender?: NodeName; readonly key?: number };
+  /** `sender`, `key` and `kind` are what the datagram says, not proven. */
+  | {
+      readonly datagram?: undefined;
+      readonly rejected: OpenError;
+      readonly sender?: NodeName;
+      readonly key?: number;
+      readonly kind?: number;
+    };
 
 export type OpenError = 'malformed' | 'version' | 'cluster' | 'unknownKey' | 'tag';
 
@@ -67,7 +73,7 @@ export function openDatagram(bytes: Uint8Array, receiver: NodeName, cluster: str
   if (reader.failed || sender === '' || session === 0) return { rejected: 'malformed' };
   if (clusterHash !== hash32(cluster)) return { rejected: 'cluster', sender };
   const sameId = keys.filter(({ id }) => id === keyId);
-  if (sameId.length === 0) return { rejected: 'unknownKey', sender, key: keyId };
+  if (sameId.length === 0) return { rejected: 'unknownKey', sender, key: keyId, kind };
   const given = bytes.subarray(bytes.length - TAG_BYTES);
   const authentic = sameId.some((key) => timingSafeEqual(tag(signed, receiver, key), given));
   if (!authentic) return { rejected: 'tag', sender, key: keyId };

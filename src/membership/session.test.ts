@@ -130,6 +130,15 @@ describe('keys', () => {
     expect(a.refusingOurKey(at(5000))).toEqual([]);
     expect(b.open(seal(a, B), at(20)).reply).toBeUndefined();
   });
+
+  it('of which none is common are told too, and nothing else of such a datagram counts', () => {
+    const a = speaker(A, 1, [OTHER_KEY]);
+    const b = speaker(B, 2, [KEY]);
+    const answer = a.open(reply(b.open(seal(a, B), at(10))), at(11));
+    expect(answer).toEqual({ rejected: { reason: 'unknownKey', sender: B } });
+    expect(a.refusingOurKey(at(12))).toEqual([B]);
+    expect(b.refusingOurKey(at(12))).toEqual([]);
+  });
 });
 
 describe('bodies', () => {

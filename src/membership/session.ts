@@ -123,6 +123,12 @@ export class Sessions {
     const opened = openDatagram(bytes, self, cluster, this.#keys);
     if (opened.datagram === undefined) {
       const { sender } = opened;
+      // Of two nodes with no key in common neither can prove anything to the other; a forged one only warns.
+      const unproven = sender === undefined || opened.kind !== KEY_REFUSED ? undefined : this.#peers.get(sender);
+      if (unproven !== undefined) {
+        unproven.refusesOurKeyAt = now;
+        return this.#reject(opened.rejected, sender);
+      }
       const reply = opened.key === undefined || sender === undefined ? {} : this.#refuseKey(sender, opened.key, now);
       return { ...this.#reject(opened.rejected, sender), ...reply };
     }

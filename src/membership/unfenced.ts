@@ -76,7 +76,7 @@ function startUnfenced(turn: Turn, vip: Vip): void {
   wake(turn, 'unfenced', turn.now);
 }
 
-function reportUnfenced(turn: Turn, vip: Vip, own: OwnUnfenced): void {
+export function reportUnfenced(turn: Turn, vip: Vip, own: OwnUnfenced): void {
   const holder = turn.state.config.self;
   const routeKey = turn.state.vips.get(vip)?.routeKey ?? '';
   report(turn, { kind: 'claim', vip, holder, epoch: own.epoch, fenced: false, since: own.since, routeKey });
@@ -119,6 +119,8 @@ export function runUnfenced(turn: Turn): void {
     for (const vip of state.vips.keys()) consider(turn, vip);
   }
   checkEvidence(turn);
+  // Nobody may be left whose datagrams would wake this node when its last holder has been silent for long enough.
+  if (!leased(turn)) wake(turn, 'unfenced', after(now, UNFENCED_REPEAT));
   if (state.unfenced.own.size > 0) {
     if (state.unfenced.tellAt <= now) tellUnfenced(turn);
     wake(turn, 'unfenced', state.unfenced.tellAt);

@@ -10,7 +10,7 @@ import {
   type Reaction,
   solicitation,
 } from '../../arp/index.ts';
-import { type MonotonicNs, ms } from '../../net/clock.ts';
+import { after, type MonotonicNs, ms } from '../../net/clock.ts';
 import { type Ip, ipFromBigInt, isV4, isV6 } from '../../net/ip.ts';
 import type { Mac } from '../../net/mac.ts';
 import type { NodeName, Vip } from '../../net/names.ts';
@@ -47,6 +47,8 @@ export interface SegmentContext {
   readonly count: (counter: CounterName) => void;
 }
 
+/** After a hand-over main installs the bounce in some milliseconds. */
+const BOUNCE_FIRST = ms(20);
 const REFUSAL_CHECK_EVERY = ms(1000);
 /** A datagram of our own earlier run may be late; an impostor is heard again and again. */
 const IMPOSTOR_HEARD = 3;
@@ -308,7 +310,9 @@ export class SegmentLoop {
         this.#answered.add(vip);
         if (isNew) {
           this.#port?.join(vip);
-          this.#announcer.start(vip, this.#context.now());
+          // The last holder still forwards: until clients are told, the bounce of their open connections is in place.
+          const wait = cause === 'handOver' ? BOUNCE_FIRST : 0;
+          this.#announcer.start(vip, after(this.#context.now(), wait));
           this.#announce(this.#context.now());
         }
         post({ type: 'answering', segment, vip, epoch, fenced, cause, previous });

@@ -128,6 +128,14 @@ function reduceWire(wire: WireState, message: FromWire): WireState {
   }
 }
 
+/** A claim that nobody can act on leads nothing; the wire tells of it again when it is in force. */
+function leaderless(claims: WireState['claims'], vip: Vip): WireState['claims'] {
+  const claim = claims.get(vip);
+  if (claim?.holder === undefined) return claims;
+  const { kind, epoch, fenced, since, routeKey } = claim;
+  return claims.set(vip, { kind, vip, epoch, fenced, since, routeKey });
+}
+
 function reduceReport(wire: WireState, segment: string, report: Report): WireState {
   switch (report.kind) {
     case 'claim': {
@@ -135,7 +143,7 @@ function reduceReport(wire: WireState, segment: string, report: Report): WireSta
       return { ...wire, claims, dark: report.holder === undefined ? wire.dark : wire.dark.delete(report.vip) };
     }
     case 'dark':
-      return { ...wire, dark: wire.dark.set(report.vip, report.reasons) };
+      return { ...wire, claims: leaderless(wire.claims, report.vip), dark: wire.dark.set(report.vip, report.reasons) };
     case 'lease':
       return withSegment(wire, segment, { lease: report, failure: undefined });
     case 'member': {

@@ -379,3 +379,15 @@ describe.each(COUNTEREXAMPLES)('$rule: $shows', (example) => {
     expect(violations(example, { [example.rule]: false })).not.toEqual([]);
   });
 });
+
+it('the survivor of two takes over though nothing is heard any more that could wake it', () => {
+  for (const phase of [0, 20, 40, 60, 80]) {
+    const example = { options: { nodes: 2, fencing: 'Prefer' } } as const;
+    const play = (cluster: Cluster) => {
+      cluster.runFor(ms(phase));
+      cluster.isolate(holder(cluster), 'both');
+      answeredWithin(cluster, 3000);
+    };
+    expect(violations({ rule: 'holderGoesOn', shows: '', ...example, play }, {})).toEqual([]);
+  }
+});
