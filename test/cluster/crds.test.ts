@@ -153,6 +153,17 @@ await describeOnCluster('the CRDs', (programs) => {
     }
   });
 
+  test('take every YAML of the documentation as it stands', async () => {
+    const pages = (await readdir('docs')).filter((file) => file.endsWith('.md')).map((file) => `docs/${file}`);
+    const texts = await Promise.all([...pages, 'README.md'].map((page) => readFile(page, 'utf8')));
+    const examples = texts.flatMap((text) => [...text.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, yaml]) => yaml));
+    expect(examples.length).toBeGreaterThan(3);
+    for (const input of examples) {
+      const apply = ['apply', '--server-side', '--validate=strict', '-f', '-'];
+      await plane.kubectl(apply, { input: input ?? '' });
+    }
+  });
+
   test('server-side apply merges rules by name', async () => {
     const route = (name: string, port: number) => ({
       ...VALID.ServiceRoute,

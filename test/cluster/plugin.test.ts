@@ -176,7 +176,7 @@ await describeOnCluster('kubectl signpost', (programs) => {
     const { code, stdout, stderr } = await running;
     expect(stderr).toBe('');
     expect(code).toBe(0);
-    expect(stdout).toMatch(/with which 2 ServiceRoutes, 1 AddressPools and 0 BGPPeers go/);
+    expect(stdout).toMatch(/with which ServiceRoutes \(2\), AddressPools \(1\) and BGPPeers \(0\) go/);
     for (const speaker of speakers) expect(await tables(speaker)).not.toContain('signpost');
     const kinds = 'crd,clusterrole,clusterrolebinding';
     await eventually(

@@ -99,7 +99,7 @@ async function describePlan(
     if (list.problem !== undefined && !isStatus(list.problem, 404)) return list;
     counts.push(list.ok?.length ?? 0);
   }
-  const objects = `${counts[0]} ServiceRoutes, ${counts[1]} AddressPools and ${counts[2]} BGPPeers`;
+  const objects = `ServiceRoutes (${counts[0]}), AddressPools (${counts[1]}) and BGPPeers (${counts[2]})`;
   const fate = crds
     ? `and the CustomResourceDefinitions, with which ${objects} go`
     : `but not the CustomResourceDefinitions, nor ${objects}: see --crds`;
