@@ -137,6 +137,42 @@ test('an aggregate beside the host routes', async () => {
   await eventually('the host route alone', prefixes, (all) => all.join() === '203.0.113.10/32', SOON);
 });
 
+test('what an aggregate attracts and no VIP has is refused by the node, and does not go back to the router', async () => {
+  await daemons.manifests.write('pool.yaml', bgpPool({ aggregationLength: 28, aggregationLengthV6: 120 }));
+  const prefixes = async () => [...new Set((await tor.router.paths('ipv4')).map(({ prefix }) => prefix))].sort();
+  await eventually('the aggregate alone', prefixes, (all) => all.join() === '203.0.113.0/28', SOON);
+  await askHttp(client, VIP, 80);
+  for (const unused of ['203.0.113.5', '2001:db8:5::5']) {
+    await using capture = await tor.namespace.capture(`host ${unused} and tcp`);
+    const outcome = await askHttp(client, unused, 80).then(
+      () => 'answered',
+      (error: unknown) => (error as NodeJS.ErrnoException).code,
+    );
+    expect(outcome).toBe('ECONNREFUSED');
+    // The SYN towards a node, and the node's RST: it does not come back for another round.
+    const passed = (await capture.stop()).map(({ text }) => /Flags \[(?<flags>[^\]]+)\]/.exec(text)?.groups?.flags);
+    expect(passed).toEqual(['S', 'R.']);
+  }
+  await daemons.manifests.write('pool.yaml', bgpPool());
+  await eventually('the host route alone', prefixes, (all) => all.join() === '203.0.113.10/32', SOON);
+});
+
+test('one peer is drained and undrained: the session stays, the VIP says why', async () => {
+  const [first] = daemons.speakers;
+  if (first === undefined) throw new Error('there are three speakers');
+  const before = await timesUp();
+  await expect(first.command('drain', { peer: 'nobody' })).rejects.toThrow(/no session with a BGPPeer nobody/);
+  await first.command('drain', { peer: 'tor' });
+  const own = async () => (await tor.router.paths('ipv4')).filter(({ nextHop }) => nextHop === first.node.v4);
+  await eventually('no route of the node', own, (paths) => paths.length === 0, SOON);
+  const why = async () => conditionOf(await first.route('web'), 'Programmed')?.message;
+  await eventually('it says why', why, (message) => /n1: drained from tor/.test(message ?? ''), SOON);
+  expect((await bgpOf(first)).sessions[0]).toMatchObject({ state: 'Established', draining: 'withdrawn' });
+  await first.command('undrain', { peer: '192.168.50.254' });
+  await reaches(VIP, 3);
+  expect(await timesUp()).toEqual(before);
+});
+
 test('with traffic policy Local only nodes with an endpoint announce', async () => {
   const own = daemons.nodes[1]?.pods ?? [];
   const ports = [
