@@ -11,7 +11,8 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{net,sys,arp,bgp,src,daemonset,scripts}/**/*.test.ts', 'test/{harness,fuzz}/**/*.test.ts'],
-          testTimeout: 10_000,
+          testTimeout: 30_000,
+          setupFiles: ['test/seed.ts'],
         },
       },
       { test: { name: 'simulation', include: ['test/simulation/**/*.test.ts'], testTimeout: 180_000 } },

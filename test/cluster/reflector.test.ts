@@ -10,7 +10,7 @@ import { describeOnCluster } from '../harness/cluster/programs.ts';
 import { eventually } from '../harness/eventually.ts';
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
-const SOON = { within: 5_000, every: 20 };
+const SOON = { every: 20 };
 
 await describeOnCluster('the reflector', (programs) => {
   let plane: ControlPlane;

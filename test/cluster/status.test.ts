@@ -14,7 +14,7 @@ import { eventually } from '../harness/eventually.ts';
 
 const CRDS = new URL('../../daemonset/crds/', import.meta.url).pathname;
 const ROUTES = '/apis/signpost.dev/v1alpha1/namespaces/default/serviceroutes';
-const SOON = { within: 5_000, every: 20 };
+const SOON = { every: 20 };
 
 interface Route {
   readonly metadata: {

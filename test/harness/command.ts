@@ -20,7 +20,7 @@ export interface RunOptions {
 /** Runs a program to its end, without a shell. */
 export function run(argv: readonly [string, ...string[]], options: RunOptions = {}): Promise<Output> {
   const [command, ...args] = argv;
-  const { timeout = 20_000, input = '', mayFail = false } = options;
+  const { timeout = 45_000, input = '', mayFail = false } = options;
   return new Promise((resolve, reject) => {
     const child = execFile(command, args, { timeout, maxBuffer: 64 << 20 }, (error, stdout, stderr) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;

@@ -16,7 +16,7 @@ export async function eventually<T>(
   what: string,
   look: () => T | Promise<T>,
   accept: (state: T) => boolean = Boolean,
-  { within = 5_000, every = 20 }: Patience = {},
+  { within = 20_000, every = 20 }: Patience = {},
 ): Promise<T> {
   const deadline = performance.now() + within;
   for (;;) {

@@ -103,7 +103,7 @@ describe.each(['frr', 'bird', 'gobgp', 'openbgpd'] as const)('%s keeps our route
       'no route',
       () => isThere(router),
       (there_) => !there_,
-      { within: 2_000 },
+      { within: 6_000 },
     );
   });
 });
@@ -112,7 +112,7 @@ test('a shutdown says first that the routes will go (RFC 8326)', async () => {
   await using lab = await Lab.open();
   const { node, there } = await hosts(lab);
   const router = await routerIn(lab, there, 'bird');
-  const { speaker } = speakerIn(lab, node, { gracefulShutdownWait: 1_000 });
+  const { speaker } = speakerIn(lab, node, { gracefulShutdownWait: 4_000 });
   speaker.setPeer('router', settings());
   speaker.setRoutes('router', ROUTES);
   await established(speaker, router);
@@ -122,7 +122,7 @@ test('a shutdown says first that the routes will go (RFC 8326)', async () => {
     'the community',
     () => router.paths('ipv4'),
     (paths) => paths.length === 2 && paths.every(({ communities }) => communities.includes('65535:0')),
-    { within: 900 },
+    { within: 3_500 },
   );
   await closed;
   await eventually(

@@ -108,7 +108,7 @@ test.each<[string, () => Promise<unknown>]>([
   await applied(forwarding, clusterIp());
   await bothServed();
   await take();
-  await eventually('both families are served', bothServed, undefined, { within: 5_000 });
+  await eventually('both families are served', bothServed);
 });
 
 test('a namespace whose name somebody takes away is made anew', async () => {

@@ -79,7 +79,7 @@ test('rules flushed by somebody else come back, and an open connection goes on',
   const before = await table();
   const open = await EchoConnection.open(lan.client.namespace, VIP, 7);
   await nft('flush', 'ruleset');
-  await eventually('served again', served, Boolean, { within: 5_000 });
+  await eventually('served again', served);
   expect(drifts).toHaveLength(1);
   expect(await open.exchange('still here')).toBe('still here');
   expect(sorted(await table())).toEqual(sorted(before));
@@ -94,7 +94,7 @@ test('a change that meets a deleted table makes the whole table', async () => {
 
 test('rules flushed within the table come back', async () => {
   await nft('flush', 'table', 'inet', 'signpost');
-  await eventually('served again', served, Boolean, { within: 5_000 });
+  await eventually('served again', served);
 });
 
 test('elements deleted from the table and added to it are put right', async () => {
@@ -102,7 +102,7 @@ test('elements deleted from the table and added to it are put right', async () =
   const before = await map();
   await nft('delete', 'element', 'inet', 'signpost', 'service4', `{ ${VIP} . tcp . 80 }`);
   await nft('add', 'element', 'inet', 'signpost', 'service4', `{ ${VIP} . tcp . 8 : goto random4-1x1 }`);
-  await eventually('the map is as it was', map, (now) => now === before, { within: 5_000 });
+  await eventually('the map is as it was', map, (now) => now === before);
   expect(drifts).toHaveLength(1);
 });
 
@@ -121,7 +121,7 @@ test('SIGKILL of nft costs nothing, before and amid a change', async () => {
     'all is applied',
     () => reports.at(-1),
     (report) => report?.applied === many,
-    { within: 1_000 },
+    { within: 10_000 },
   );
   expect(await askHttp(lan.client.namespace, VIP, 3_999)).toMatchObject({ backend: pods[0].name });
 });

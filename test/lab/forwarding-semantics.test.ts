@@ -135,7 +135,7 @@ describe('a change of endpoints', () => {
     await applied(forwarding, plan([entry(VIP.v4, 'UDP', 80, http(0, 1))]));
     expect(await send()).toBe('p11');
     await applied(forwarding, plan([entry(VIP.v4, 'UDP', 80, [`${pods[1].v4}:8080`])]));
-    await eventually('the flow moves', send, (backend) => backend === 'p12', { within: 500 });
+    await eventually('the flow moves', send, (backend) => backend === 'p12');
     flow.close();
   });
 });
@@ -153,7 +153,7 @@ test('a UDP flow leaves an endpoint that has gone within 100 ms, among 50,000 ot
     const gone = performance.now();
     await applied(forwarding, plan([entry(VIP.v4, 'UDP', 80, [`${pod.v4}:8080`])]));
     const moved = async () => (await flow.ask({ timeout: 100 })).backend;
-    await eventually('the flow moves', moved, (backend) => backend === pod.name, { within: 1_000, every: 1 });
+    await eventually('the flow moves', moved, (backend) => backend === pod.name, { every: 1 });
     times.push(performance.now() - gone);
   }
   const [, median = Number.POSITIVE_INFINITY] = times.sort((a, b) => a - b);

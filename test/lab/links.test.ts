@@ -32,7 +32,7 @@ afterAll(async () => {
 
 const link = (name: string): Link | undefined =>
   [...(links?.byIndex.values() ?? [])].find((found) => found.name === name);
-const becomes = (what: string, look: () => unknown) => eventually(what, look, Boolean, { within: 2000, every: 5 });
+const becomes = (what: string, look: () => unknown) => eventually(what, look, Boolean, { every: 5 });
 
 test('what is there at the start is read: name, MAC, carrier, addresses of both families', async () => {
   await becomes('eth0 is known', () => link('eth0'));
