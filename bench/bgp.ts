@@ -239,7 +239,6 @@ function ratio(value: number): string {
   return value.toFixed(1).padStart(6);
 }
 
-await besideOthers();
-await changes();
-await manyPeers();
-await bfd();
+const PARTS = { others: besideOthers, changes, peers: manyPeers, bfd };
+const chosen = Object.entries(PARTS).filter(([name]) => process.argv.includes(name));
+for (const [, part] of chosen.length > 0 ? chosen : Object.entries(PARTS)) await part();
