@@ -144,14 +144,18 @@ export class FamilyRib {
     if (advertising === undefined || nextHop === undefined) return;
     const group = { family: this.family, nextHop, attributes: pathAttributes(attributes, advertising) };
     const told = keyOf(attributes, advertising);
-    yield* packed(
-      prefixes,
-      (waiting) => encodeUpdates(group, waiting, advertising.session),
-      (prefix) => {
-        this.#leaveGroup(attributes.key, prefix);
-        this.#told.set(prefix, told);
-      },
-    );
+    try {
+      yield* packed(
+        prefixes,
+        (waiting) => encodeUpdates(group, waiting, advertising.session),
+        (prefix) => {
+          prefixes.delete(prefix);
+          this.#told.set(prefix, told);
+        },
+      );
+    } finally {
+      if (prefixes.size === 0) this.#announcements.delete(attributes.key);
+    }
   }
 
   #endOfRib(): Uint8Array {

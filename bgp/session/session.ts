@@ -40,11 +40,14 @@ import {
   type PeerSettings,
   ttlOf,
 } from './settings.ts';
+import type { Turns } from './turns.ts';
 import { cease, notConnected, REFUSAL } from './words.ts';
 
 export interface SessionOptions {
   readonly network: BgpNetwork;
   readonly schedule: Schedule;
+  /** Of all sessions of the thread. */
+  readonly turns: Turns;
   readonly clock: Clock;
   readonly wallClock: () => Date;
   readonly random: () => number;
@@ -58,9 +61,6 @@ export type SessionSettings = PeerSettings & { readonly remote: PeerAddress };
 
 /** Octets that wait for the peer to read, at most, so that a KEEPALIVE is never behind more. */
 const MAX_UNSENT = 65_536;
-
-/** Octets that one session writes before others have their turn. */
-const TURN = 4 * MAX_UNSENT;
 
 /** One peer: the shell that gives the state machine its sockets and timers, and the routes their way. */
 export class Session {
@@ -78,7 +78,6 @@ export class Session {
   #incoming: Incoming | undefined;
   #established: ConnectionId | undefined;
   #timer: { readonly at: MonotonicNs; readonly running: Disposable } | undefined;
-  #turn: Disposable | undefined;
   #restarting: boolean;
   #withoutCapabilities = false;
   #advertising: Advertising | undefined;
@@ -124,7 +123,6 @@ export class Session {
     this.#input(this.#ending('stop', notification));
     this.#timer?.running[Symbol.dispose]();
     this.#timer = undefined;
-    this.#turn?.[Symbol.dispose]();
   }
 
   /** The session ends and comes back by itself. */
@@ -382,35 +380,35 @@ export class Session {
     this.#advertising = undefined;
     this.rib.close();
     this.received.clear();
-    this.#turn?.[Symbol.dispose]();
+    this.#options.turns.forget(this.#pump);
   }
 
-  /** Writes what the peer has room for. */
-  #pump(): void {
-    this.#turn?.[Symbol.dispose]();
-    this.#turn = undefined;
+  /** Writes what the peer has room for, in turn with other sessions. */
+  readonly #pump = (): void => {
     const connection = this.#established === undefined ? undefined : this.#connections.get(this.#established);
     if (connection === undefined) return;
+    const { turns } = this.#options;
     const room = MAX_UNSENT - maxMessageLength(connection.session);
-    let written = 0;
     while (!this.rib.isComplete) {
+      // What is pulled must be sent.
+      if (turns.isOver()) {
+        turns.wait(this.#pump);
+        return;
+      }
       for (const bytes of this.rib.messages()) {
         connection.channel.write(bytes);
         this.record.countSent(readHeader(bytes).type === MessageType.UPDATE ? 'UPDATE' : 'ROUTE-REFRESH');
-        written += bytes.length;
+        turns.spend(bytes.length);
         // onDrain goes on.
         if (connection.channel.unsent > room) return;
-        if (written > TURN) {
-          this.#turn = this.#options.schedule(0, () => this.#pump());
-          return;
-        }
+        if (turns.isOver()) break;
       }
     }
-  }
+  };
 
   #drained(id: ConnectionId): void {
     this.#fsm = peerSendProgressed(this.#fsm, id, this.#options.clock.now(), this.#environment);
-    if (id === this.#established && this.#turn === undefined) this.#pump();
+    if (id === this.#established) this.#pump();
   }
 
   #send(connection: Connection | undefined, message: Message): void {

@@ -12,6 +12,7 @@ import { Listeners } from './listeners.ts';
 import { Session } from './session.ts';
 import type { PeerRange, PeerSettings } from './settings.ts';
 import type { RouteStatus, SessionStatus } from './status.ts';
+import { Turns } from './turns.ts';
 import { routeStatuses, sessionStatus } from './view.ts';
 import { cease, REFUSAL } from './words.ts';
 
@@ -60,11 +61,13 @@ export class Speaker {
   readonly #clock: Clock;
   readonly #peers = new Map<string, Peer>();
   readonly #listeners: Listeners;
+  readonly #turns: Turns;
 
   constructor(options: SpeakerOptions) {
     this.#options = options;
     this.#schedule = options.schedule ?? nodeSchedule;
     this.#clock = options.clock ?? monotonicClock;
+    this.#turns = new Turns(this.#schedule);
     this.#listeners = new Listeners({
       network: options.network,
       schedule: this.#schedule,
@@ -170,6 +173,7 @@ export class Speaker {
     const notification = ceaseWithCommunication(CeaseSubcode.ADMINISTRATIVE_SHUTDOWN, communication);
     for (const session of this.#sessions()) session.stop(ending === 'shutdown' ? notification : undefined);
     this.#peers.clear();
+    this.#turns[Symbol.dispose]();
   }
 
   async #withdrawAll(signal: AbortSignal): Promise<void> {
@@ -226,6 +230,7 @@ export class Speaker {
       {
         network: this.#options.network,
         schedule: this.#schedule,
+        turns: this.#turns,
         clock: this.#clock,
         wallClock: this.#options.wallClock ?? (() => new Date()),
         random: this.#options.random ?? Math.random,
