@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Vip } from '../../net/names.ts';
+import type { InterfaceName, Vip } from '../../net/names.ts';
 import { Table } from '../../net/table.ts';
 import { routeKey } from '../world/keys.ts';
 import type { World } from '../world/types.ts';
@@ -107,10 +107,19 @@ test('rules of a VIP that went stay until the wire has stopped answering', () =>
   expect(over.forwarding.vips.size).toBe(0);
 });
 
-test('segments of connections from before a move go to the last holder until the drain time is over', () => {
+const HANDED_OVER = {
+  type: 'stopped',
+  segment: 'eth0' as InterfaceName,
+  cause: 'handOver',
+  keepForwarding: true,
+} as const;
+
+test('segments of connections from before a move go to former holders until the drain time is over', () => {
   const moved = after(served, answering(VIP, 7));
   const made = plan(moved, plan(served));
-  expect(made.forwarding.bounces?.get(VIP)).toEqual({ to: '203.0.113.12', device: 'eth0' });
+  expect(made.forwarding.bounces?.get(VIP)).toEqual([{ to: '203.0.113.12', device: 'eth0' }]);
+  const movedOn = plan(after(moved, { type: 'wire', message: { ...HANDED_OVER, vip: VIP } }), made);
+  expect(movedOn.forwarding.bounces?.size).toBe(1);
   const settled = plan(after(moved, { type: 'settled', vip: VIP, epoch: 7 }), made);
   expect(settled.forwarding.bounces?.size).toBe(0);
 });

@@ -317,12 +317,15 @@ function planAggregates(vips: Plan['vips'], bgp: BgpPlan, previous: Plan): reado
     : aggregates;
 }
 
-/** For the drain time after a VIP moved here, segments of connections that are unknown here go to its last holder. */
-function planBounces(world: World, previous: Plan): Table<Vip, Bounce> {
-  const before = previous.forwarding.bounces ?? Table.empty<Vip, Bounce>();
+/** For the drain time after a VIP moved here, segments of connections that are unknown here go to its former holders. */
+function planBounces(world: World, previous: Plan): Table<Vip, readonly Bounce[]> {
+  const before = previous.forwarding.bounces ?? Table.empty<Vip, readonly Bounce[]>();
   const edits = Array.from(world.wire.arrivals.changes(previous.world.wire.arrivals), ({ key: vip, after }) => {
-    const to = after && addressesOf(world, after.previous).find((ip) => isV4(ip) === isV4(vip));
-    return [vip, after && to && { to, device: after.segment }] as const;
+    const bounces = after?.formerHolders.flatMap((node) => {
+      const to = addressesOf(world, node).find((ip) => isV4(ip) === isV4(vip));
+      return to === undefined ? [] : [{ to, device: after.segment }];
+    });
+    return [vip, bounces?.length === 0 ? undefined : bounces] as const;
   });
   return before.with(edits);
 }

@@ -22,8 +22,8 @@ export interface ForwardingPlan {
   readonly announcingInterfaces: readonly InterfaceName[];
   /** Networks of which routers send everything here: what is no VIP is refused, or it would go back to them. */
   readonly aggregates?: readonly Prefix[];
-  /** VIPs that moved here lately, for the drain time: open TCP connections go on at the previous holder. */
-  readonly bounces?: Table<Vip, Bounce>;
+  /** VIPs that moved here lately, for the drain time: open TCP connections go on at the former holders. */
+  readonly bounces?: Table<Vip, readonly Bounce[]>;
   /** What entries with `direct` need. */
   readonly direct?: DirectSurroundings;
 }
@@ -46,7 +46,7 @@ export type DirectNode = Readonly<Partial<Record<IpFamily, Bounce>>>;
 
 /** Where TCP segments of connections that this node does not know are sent instead. */
 export interface Bounce {
-  /** The previous holder's own address, of the VIP's family. */
+  /** The other node's own address, of the VIP's family. */
   readonly to: Ip;
   /** The interface of this node that reaches it. */
   readonly device: InterfaceName;

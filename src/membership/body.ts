@@ -38,13 +38,15 @@ const holder = struct<Holder>({ node: nodeName, incarnation, list: voterList, re
 const seat = struct<Seat>({ vip, epoch: u32, life, open: flag });
 const ballot = struct<Ballot>({ round: u32, life });
 const grant = struct<Grant>({ ballot, holder, epoch: u32 });
-const claim = struct<Claim>({ vip, epoch: u32, holder, routeKey: text, moves: list(u32) });
+const nodes = list(nodeName);
+const claim = struct<Claim>({ vip, epoch: u32, holder, routeKey: text, moves: list(u32), formerHolders: nodes });
 
-/** Claims of one holder follow each other, and name it once. */
+/** Claims of one holder follow each other, and name it once; as they do those that had it before. */
 const claims: Part<readonly Claim[]> = {
   write(writer, value) {
     writer.u16(value.length);
     let last: Holder | undefined;
+    let formerHolders: Claim['formerHolders'] = [];
     for (const one of value) {
       const same = last !== undefined && sameHolder(last, one.holder);
       flag.write(writer, same);
@@ -53,28 +55,39 @@ const claims: Part<readonly Claim[]> = {
       writer.u32(one.epoch);
       text.write(writer, one.routeKey);
       list(u32).write(writer, one.moves);
+      const sameFormer = sameNodes(formerHolders, one.formerHolders);
+      flag.write(writer, sameFormer);
+      if (!sameFormer) nodes.write(writer, one.formerHolders);
       last = one.holder;
+      formerHolders = one.formerHolders;
     }
   },
   read(reader) {
     const count = reader.number(16);
     const value: Claim[] = [];
     let last: Holder | undefined;
+    let formerHolders: Claim['formerHolders'] = [];
     for (let i = 0; i < count && !reader.failed; i++) {
       const same = flag.read(reader);
       if (same && last === undefined) return reader.fail([]);
       last = same && last !== undefined ? last : holder.read(reader);
-      value.push({
+      const own = {
         holder: last,
         vip: vip.read(reader),
         epoch: reader.number(32),
         routeKey: text.read(reader),
         moves: list(u32).read(reader),
-      });
+      };
+      formerHolders = flag.read(reader) ? formerHolders : nodes.read(reader);
+      value.push({ ...own, formerHolders });
     }
     return value;
   },
 };
+
+function sameNodes(a: Claim['formerHolders'], b: Claim['formerHolders']): boolean {
+  return a.length === b.length && a.every((node, i) => node === b[i]);
+}
 
 function sameHolder(a: Holder, b: Holder): boolean {
   return (

@@ -20,7 +20,7 @@ import {
   wake,
 } from './state.ts';
 import { isVoid } from './suspicion.ts';
-import { TELL_AT } from './timings.ts';
+import { FORMER_HOLDERS, TELL_AT } from './timings.ts';
 import type { AnswerCause, StopCause } from './types.ts';
 import { fenced, stopUnfenced } from './unfenced.ts';
 
@@ -140,7 +140,7 @@ export function canServe(turn: Turn, vip: Vip): boolean {
 
 /** Answers as soon as everything is there. */
 export function serve(turn: Turn, holding: Holding): void {
-  const { vip, epoch } = holding.claim;
+  const { vip, epoch, formerHolders: former } = holding.claim;
   if (!holding.inForce || !leased(turn) || holding.phase === 'answering' || holding.phase === 'handedOver') return;
   if (!canServe(turn, vip)) {
     wake(turn, 'handOver', turn.now);
@@ -156,6 +156,7 @@ export function serve(turn: Turn, holding: Holding): void {
     fenced: true,
     cause,
     ...(holding.previous === undefined ? {} : { previous: holding.previous }),
+    formerHolders: former,
   });
   fenced(turn, vip);
   if (!first) return;
@@ -226,6 +227,13 @@ export function claimsOf(turn: Turn, vips: Iterable<Vip>): Claim[] {
     found.push(aged.length === 0 ? claim : { ...claim, moves: aged });
   }
   return found;
+}
+
+/** Who held the VIP before `next` does, where `last` is the claim that ends. */
+export function formerHolders(last: Claim, next: NodeName): readonly NodeName[] {
+  const nodes = new Set([last.holder.node, ...last.formerHolders]);
+  nodes.delete(next);
+  return [...nodes].slice(0, FORMER_HOLDERS);
 }
 
 /** Repeats tellings, and pushes new holdings to this life's voters until enough list them. */

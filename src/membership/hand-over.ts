@@ -1,7 +1,7 @@
 import { after, ms, NS_PER_MS } from '../../net/clock.ts';
 import type { NodeName, Vip } from '../../net/names.ts';
 import { bound, candidates, loads, obstacle } from './candidates.ts';
-import { canServe, claimsOf, learn, serve, stopAnswering, tell } from './claims.ts';
+import { canServe, claimsOf, formerHolders, learn, serve, stopAnswering, tell } from './claims.ts';
 import { leased } from './lease.ts';
 import type { Claim, Holder, Message, Seat } from './messages.ts';
 import { decides } from './quorum.ts';
@@ -264,7 +264,13 @@ export function onReleaseAccepted(turn: Turn, from: NodeName, seat: Seat): void 
 
 function successorClaim(turn: Turn, { claim }: Holding, holder: Holder): Claim {
   const moves = claimsOf(turn, [claim.vip])[0]?.moves ?? [];
-  return { ...claim, epoch: claim.epoch + 1, holder, moves: [0, ...moves].slice(0, VOLUNTARY_MOVES) };
+  return {
+    ...claim,
+    epoch: claim.epoch + 1,
+    holder,
+    moves: [0, ...moves].slice(0, VOLUNTARY_MOVES),
+    formerHolders: formerHolders(claim, holder.node),
+  };
 }
 
 function released(turn: Turn, handOver: HandOver, holding: Holding): void {

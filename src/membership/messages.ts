@@ -34,6 +34,8 @@ export interface Claim {
   readonly routeKey: string;
   /** Age in milliseconds of the last moves by choice, newest first. */
   readonly moves: readonly number[];
+  /** Other nodes that held the VIP before, newest first, each once; at most `FORMER_HOLDERS`. */
+  readonly formerHolders: readonly NodeName[];
 }
 
 /** Totally ordered: round, then proposer, then its incarnation. Round 0 is the holder's own release. */

@@ -15,7 +15,8 @@ export function pages(claims: readonly Claim[]): Claim[][] {
   let bytes = 0;
   let holder: Holder | undefined;
   for (const claim of sorted) {
-    const own = 32 + claim.routeKey.length + 4 * claim.moves.length;
+    const names = claim.formerHolders.reduce((sum, node) => sum + node.length + 1, 2);
+    const own = 32 + claim.routeKey.length + 4 * claim.moves.length + names;
     const shared = holder !== undefined && compare(holder, claim.holder) === 0 ? 0 : holderBytes(claim.holder);
     if (page.length > 0 && bytes + own + shared > PAGE_BYTES) {
       all.push(page);

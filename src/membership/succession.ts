@@ -1,7 +1,7 @@
 import { after, ms } from '../../net/clock.ts';
 import type { NodeName, Vip } from '../../net/names.ts';
 import { hash32 } from '../../net/rendezvous.ts';
-import { learn, take, tell } from './claims.ts';
+import { claimsOf, formerHolders, learn, take, tell } from './claims.ts';
 import { compareBallots, keyOf } from './grants.ts';
 import { onReleaseAccepted } from './hand-over.ts';
 import type { Ballot, Claim, Grant, Holder, Life, Message, Seat, VoterList } from './messages.ts';
@@ -39,7 +39,7 @@ export function proposeFirst(turn: Turn, vip: Vip): void {
   if (!state.config.rules.firstClaimGranted) {
     take(
       turn,
-      { vip, epoch, holder: ownHolder(state), routeKey: entry?.routeKey ?? '', moves: [] },
+      { vip, epoch, holder: ownHolder(state), routeKey: entry?.routeKey ?? '', moves: [], formerHolders: [] },
       'firstClaim',
       undefined,
     );
@@ -179,9 +179,15 @@ export function onAccepted(turn: Turn, from: NodeName, message: Extract<Message,
 function decide(turn: Turn, proposal: Proposal, holder: Holder): void {
   const { state } = turn;
   const { vip } = proposal.seat;
-  const last = state.claims.get(vip)?.claim;
-  const routeKey = state.vips.get(vip)?.routeKey ?? last?.routeKey ?? '';
-  const claim: Claim = { vip, epoch: proposal.epoch, holder, routeKey, moves: last?.moves ?? [] };
+  const last = claimsOf(turn, [vip])[0];
+  const claim: Claim = {
+    vip,
+    epoch: proposal.epoch,
+    holder,
+    routeKey: state.vips.get(vip)?.routeKey ?? last?.routeKey ?? '',
+    moves: last?.moves ?? [],
+    formerHolders: last === undefined ? [] : formerHolders(last, holder.node),
+  };
   state.proposals.delete(vip);
   if (isOwnLife(state, holder) && !holder.released) {
     take(turn, claim, proposal.cause, last?.holder.node);

@@ -53,6 +53,8 @@ export const VOLUNTARY_WINDOW = ms(180_000);
 export const STRANGER_RETRY = ms(300_000);
 /** A member asked about a VIP that it claims on the wire must answer within this. */
 export const ASK_WAIT = ms(50);
+/** As many are remembered with a claim: connections that they began outlive a rolling update. */
+export const FORMER_HOLDERS = 4;
 /** At most this many voters, the holder itself apart. */
 export const MAX_VOTERS = 7;
 /** A thousand VIPs claimed at once would delay the heartbeats on which every lease rests. */

@@ -117,7 +117,8 @@ export type Effect =
   | { readonly type: 'send'; readonly to: NodeName; readonly message: Message }
   /**
    * Answer for the VIP and announce it, as long as `mayAnswer` allows. Comes again for a VIP already answered when
-   * `epoch` or `fenced` changes: then nothing is to be announced. `previous` is the last holder, for the bounce.
+   * `epoch` or `fenced` changes: then nothing is to be announced. `previous` is the last holder; `formerHolders`
+   * (as a claim has them) may know connections that this node does not.
    */
   | {
       readonly type: 'answer';
@@ -126,6 +127,7 @@ export type Effect =
       readonly fenced: boolean;
       readonly cause: AnswerCause;
       readonly previous?: NodeName;
+      readonly formerHolders: readonly NodeName[];
     }
   /** `keepForwarding`: the successor is not in force yet or its clients are still on the way. */
   | { readonly type: 'stopAnswering'; readonly vip: Vip; readonly cause: StopCause; readonly keepForwarding: boolean }

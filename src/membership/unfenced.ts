@@ -1,7 +1,7 @@
 import { after, type MonotonicNs, ms } from '../../net/clock.ts';
 import type { NodeName, Vip } from '../../net/names.ts';
 import { candidates, orderOf } from './candidates.ts';
-import { canServe, claimsOf } from './claims.ts';
+import { canServe, claimsOf, formerHolders } from './claims.ts';
 import { leased } from './lease.ts';
 import type { Claim, Message } from './messages.ts';
 import {
@@ -62,14 +62,17 @@ function startUnfenced(turn: Turn, vip: Vip): void {
   const own = turn.state.unfenced.own.get(vip);
   if (own === undefined) return;
   own.phase = 'answering';
-  const previous = turn.state.claims.get(vip)?.claim.holder.node;
+  const { self } = turn.state.config;
+  const last = turn.state.claims.get(vip)?.claim;
+  const previous = last?.holder.node;
   turn.effects.push({
     type: 'answer',
     vip,
     epoch: own.epoch,
     fenced: false,
     cause: 'unfenced',
-    ...(previous === undefined || previous === turn.state.config.self ? {} : { previous }),
+    ...(previous === undefined || previous === self ? {} : { previous }),
+    formerHolders: last === undefined ? [] : formerHolders(last, self),
   });
   reportUnfenced(turn, vip, own);
   turn.state.unfenced.tellAt = turn.now;

@@ -99,6 +99,8 @@ export type FromWire =
       readonly fenced: boolean;
       readonly cause: AnswerCause;
       readonly previous: NodeName | undefined;
+      /** Other nodes that held it before, newest first. */
+      readonly formerHolders: readonly NodeName[];
     }
   | {
       readonly type: 'stopped';

@@ -305,7 +305,7 @@ export class SegmentLoop {
         return;
       }
       case 'answer': {
-        const { vip, epoch, fenced, cause, previous } = effect;
+        const { vip, epoch, fenced, cause, previous, formerHolders } = effect;
         const isNew = !this.#answered.has(vip);
         this.#answered.add(vip);
         if (isNew) {
@@ -315,7 +315,7 @@ export class SegmentLoop {
           this.#announcer.start(vip, after(this.#context.now(), wait));
           this.#announce(this.#context.now());
         }
-        post({ type: 'answering', segment, vip, epoch, fenced, cause, previous });
+        post({ type: 'answering', segment, vip, epoch, fenced, cause, previous, formerHolders });
         return;
       }
       case 'stopAnswering':

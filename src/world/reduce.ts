@@ -96,17 +96,18 @@ function reduceWire(wire: WireState, message: FromWire): WireState {
     case 'report':
       return reduceReport(wire, message.segment, message.report);
     case 'answering': {
-      const { segment, vip, epoch, fenced, previous, cause } = message;
+      const { segment, vip, epoch, fenced, formerHolders } = message;
       const answered = wire.answered.set(vip, { segment, epoch, fenced });
-      const moved = previous !== undefined && cause !== 'refenced';
-      return {
-        ...wire,
-        answered,
-        arrivals: moved ? wire.arrivals.set(vip, { segment, previous, epoch }) : wire.arrivals,
-      };
+      const isNew = formerHolders.length > 0 && wire.arrivals.get(vip)?.epoch !== epoch;
+      const arrivals = isNew ? wire.arrivals.set(vip, { segment, formerHolders, epoch }) : wire.arrivals;
+      return { ...wire, answered, arrivals };
     }
-    case 'stopped':
-      return { ...wire, answered: wire.answered.delete(message.vip), arrivals: wire.arrivals.delete(message.vip) };
+    case 'stopped': {
+      const { vip, keepForwarding } = message;
+      // Clients still send to this node until the next holder is announced.
+      const arrivals = keepForwarding ? wire.arrivals : wire.arrivals.delete(vip);
+      return { ...wire, answered: wire.answered.delete(vip), arrivals };
+    }
     case 'proof': {
       const { vip, holder, reachable, answeredBy } = message;
       return { ...wire, proofs: wire.proofs.set(vip, { holder, reachable, answeredBy }) };

@@ -84,7 +84,7 @@ export interface WireState {
   readonly dark: Table<Vip, ReportOf<'dark'>['reasons']>;
   /** VIPs that this node answers for. */
   readonly answered: Table<Vip, Answered>;
-  /** VIPs that moved here lately. */
+  /** VIPs that moved here lately, also if they have moved on since. */
   readonly arrivals: Table<Vip, Arrival>;
   readonly segments: ReadonlyMap<string, SegmentState>;
   /** What this node found out about VIPs that others hold. */
@@ -115,7 +115,8 @@ export interface Answered {
 
 export interface Arrival {
   readonly segment: InterfaceName;
-  readonly previous: NodeName;
+  /** Other nodes that held it before, newest first. */
+  readonly formerHolders: readonly NodeName[];
   readonly epoch: number;
 }
 

@@ -33,7 +33,7 @@ let forwarding: Forwarding;
 
 beforeAll(async () => {
   lab = await Lab.open();
-  lan = await nodeLan(lab, { nodes: 2, podsPerNode: 3 });
+  lan = await nodeLan(lab, { nodes: 3, podsPerNode: 3 });
   node = lan.nodes[0] as Node;
   pods = node.pods as unknown as typeof pods;
   await lan.client.namespace.ip(...CLIENTS.map((address) => `address add ${address}/24 dev eth0`));
@@ -304,8 +304,8 @@ test('connections and refusals are counted by VIP and port', async () => {
   expect(counters.refused.get(`${VIP.v4}|TCP|4444` as ForwardingKey)).toBe(1);
 });
 
-test.each(['v4', 'v6'] as const)('%s: open connections go on at the previous holder after a move', async (family) => {
-  const [n1, n2] = lan.nodes as [Node, Node];
+test.each(['v4', 'v6'] as const)('%s: open connections go on at former holders after two moves', async (family) => {
+  const [n1, n2, n3] = lan.nodes as [Node, Node, Node];
   const vip = VIP[family];
   const entries = [
     entry(
@@ -315,20 +315,31 @@ test.each(['v4', 'v6'] as const)('%s: open connections go on at the previous hol
       pods.map((pod) => `[${pod[family]}]:7`),
     ),
   ];
+  const bounces = (...nodes: readonly Node[]) => ({
+    bounces: Table.from([[vip as Vip, nodes.map((to) => ({ to: must(parseIp(to[family])), device: ETH0 }))]]),
+  });
+  const openSome = (count: number) =>
+    Promise.all(Array.from({ length: count }, () => EchoConnection.open(lan.client.namespace, vip, 7)));
   await applied(forwarding, plan(entries));
-  await using successor = forwardingOf(lab, n2.namespace);
-  const bounces = Table.from([[vip as Vip, { to: must(parseIp(n1[family])), device: ETH0 }]]);
-  await applied(successor, { ...plan(entries), bounces });
-  const open = await Promise.all(Array.from({ length: 20 }, () => EchoConnection.open(lan.client.namespace, vip, 7)));
+  await using second = forwardingOf(lab, n2.namespace);
+  await using third = forwardingOf(lab, n3.namespace);
+  await applied(second, { ...plan(entries), ...bounces(n1) });
+  const open = await openSome(20);
   try {
     await pointAt(lan.client.namespace, vip, n2.namespace);
     for (const connection of open) expect(await connection.exchange('moved')).toBe('moved');
-    const fresh = await EchoConnection.open(lan.client.namespace, vip, 7);
-    expect(await fresh.exchange('new')).toBe('new');
-    fresh.close();
+    open.push(...(await openSome(20)));
+    await applied(third, { ...plan(entries), ...bounces(n2, n1) });
+    // Who asks back, as two that both believe to hold the VIP would, makes no storm of it.
+    await applied(second, { ...plan(entries), ...bounces(n3, n1) });
+    await pointAt(lan.client.namespace, vip, n3.namespace);
+    for (const connection of open) expect(await connection.exchange('moved again')).toBe('moved again');
+    const [fresh] = await openSome(1);
+    expect(await fresh?.exchange('new')).toBe('new');
+    fresh?.close();
     // After the drain time the table is gone, and what still comes is reset.
-    await applied(successor, plan(entries));
-    expect((await n2.namespace.run(['nft', 'list', 'tables'])).stdout).toBe('table inet signpost\n');
+    await applied(third, plan(entries));
+    expect((await n3.namespace.run(['nft', 'list', 'tables'])).stdout).toBe('table inet signpost\n');
     await expect(open[0]?.exchange('late')).rejects.toThrow();
   } finally {
     for (const connection of open) connection.close();

@@ -5,7 +5,7 @@ import { eventually } from '../harness/eventually.ts';
 import { Flows } from '../harness/flows.ts';
 import { ECHO, LeaderLab, VIP, VIP6 } from '../harness/leader-lab.ts';
 import { note, RUNS } from '../harness/soak.ts';
-import { programmed } from '../harness/speaker.ts';
+import { programmed, type Speaker } from '../harness/speaker.ts';
 
 const CONNECTIONS = 200;
 /** Datagrams a second, at least this many in all. */
@@ -17,6 +17,14 @@ beforeAll(async () => {
   await lab.settled();
 });
 afterAll(() => lab[Symbol.asyncDispose]());
+
+const openFlows = (vip: string) => Flows.open(lab.net.client.namespace, vip, ECHO.tcp, CONNECTIONS);
+
+async function handOver(vip: string, from: Speaker, to: Speaker): Promise<void> {
+  await from.command('drain', { to: to.name });
+  expect(await lab.successor(from, lab.speakers, vip)).toBe(to);
+  await from.command('undrain');
+}
 
 test.each([VIP, VIP6])(
   'a drained leader of %s: no packet of 1,000 a second is lost, one answers at a time',
@@ -46,27 +54,30 @@ test.each([VIP, VIP6])(
 );
 
 test.each([VIP, VIP6])(
-  'a drained leader of %s: none of 200 open connections ends',
+  'two drained leaders of %s, one after the other: none of 200 open connections to each ends',
   async (vip) => {
     for (let run = 0; run < RUNS; run++) {
       await lab.settled();
-      const leader = await lab.leader(vip);
-      const flows = await Flows.open(lab.net.client.namespace, vip, ECHO.tcp, CONNECTIONS);
-      await leader.command('drain');
-      await lab.successor(leader, lab.speakers, vip);
+      const first = await lab.leader(vip);
+      const [second, third] = lab.others(first) as [Speaker, Speaker];
+      const early = await openFlows(vip);
+      await handOver(vip, first, second);
+      const late = await openFlows(vip);
       await sleep(1000);
-      const failures = await flows.stop();
-      await leader.command('undrain');
+      await handOver(vip, second, third);
+      await sleep(1000);
+      const failures = [...(await early.stop()), ...(await late.stop())];
       expect(failures).toEqual([]);
-      expect(flows.exchanges).toBeGreaterThan(2 * CONNECTIONS);
+      for (const { exchanges } of [early, late]) expect(exchanges).toBeGreaterThan(2 * CONNECTIONS);
     }
   },
   RUNS * 20_000,
 );
 
-test('a rolling update: every speaker is replaced, no packet is lost, one answers at a time', async () => {
+test('a rolling update: every speaker is replaced, no packet is lost, no connection ends, one answers at a time', async () => {
   await lab.settled();
   const leaders = [await lab.leader()];
+  const flows = [await openFlows(VIP)];
   const seen = await lab.watch(
     async () => {
       for (const speaker of lab.speakers) {
@@ -76,7 +87,9 @@ test('a rolling update: every speaker is replaced, no packet is lost, one answer
         await programmed(speaker);
         await lab.settled();
         const leader = await lab.leader();
-        if (leader !== leaders.at(-1)) leaders.push(leader);
+        if (leader === leaders.at(-1)) continue;
+        leaders.push(leader);
+        flows.push(await openFlows(VIP));
       }
     },
     { perSecond: RATE },
@@ -84,6 +97,8 @@ test('a rolling update: every speaker is replaced, no packet is lost, one answer
   expect(seen.lost).toBe(0);
   expect(seen.turns.map(({ node }) => node)).toEqual(leaders.map(({ name }) => name));
   expect(leaders.length).toBeGreaterThan(1);
+  const failures = await Promise.all(flows.map((some) => some.stop()));
+  expect(failures.flat()).toEqual([]);
 });
 
 test("an interface that loses the node's own address: the VIP is handed over", async () => {

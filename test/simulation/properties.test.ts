@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ms } from '../../net/clock.ts';
+import { FORMER_HOLDERS } from '../../src/membership/timings.ts';
 import { Audit } from './audit.ts';
 import { Cluster, type ClusterOptions } from './cluster.ts';
 import { Random } from './random.ts';
@@ -157,6 +158,34 @@ describe('the election', () => {
     }
     expect(dark / 10).toBeLessThan(10);
     expect(cluster.holders(vip)).toEqual([to]);
+  });
+
+  it.each([1, 2, 3, 4, 5])('knows who held a VIP before, over crashes and a rolling update (seed %i)', (seed) => {
+    const cluster = warm({ seed, nodes: 6 });
+    const random = new Random(seed);
+    const history = new Map(cluster.vips.map((vip) => [vip, cluster.holders(vip)]));
+    const { onEffect } = cluster;
+    let moves = 0;
+    cluster.onEffect = (node, effect) => {
+      onEffect?.(node, effect);
+      if (effect.type !== 'answer') return;
+      const held = history.get(effect.vip) ?? [];
+      const expected = held.filter((other) => other !== node);
+      expect(effect.formerHolders).toEqual(expected.slice(0, FORMER_HOLDERS));
+      if (held[0] !== node) moves++;
+      history.set(effect.vip, [node, ...expected]);
+    };
+    for (let round = 0; round < 3; round++) {
+      for (const name of cluster.names.toSorted(() => random.next() - 0.5)) {
+        if (random.chance(0.3)) cluster.crash(name);
+        else cluster.handle(cluster.node(name), { type: 'leave' });
+        cluster.runFor(ms(1500));
+        cluster.start(name);
+        cluster.runFor(ms(3000));
+      }
+    }
+    expect(moves).toBeGreaterThan(3 * cluster.vips.length);
+    expect(cluster.violations).toEqual([]);
   });
 
   it('leads on a node of last resort only where no other can', () => {

@@ -47,7 +47,7 @@ function planOf([vipText, addressText, range, name]: readonly string[]): Forward
     vips: Table.from([[vip, true]]),
     entries: Table.from([[forwardingKey(entry), entry]]),
     announcingInterfaces: device ? [device] : [],
-    ...(device && { bounces: Table.from([[vip, { to: entry.endpoints[0]?.address ?? vip, device }]]) }),
+    ...(device && { bounces: Table.from([[vip, [{ to: entry.endpoints[0]?.address ?? vip, device }]]]) }),
   };
 }
 

@@ -34,7 +34,7 @@ const COMPARISON_INTERVAL = 2_000;
 /** Characters. What is larger goes to a process of its own: a long-lived nft keeps its last 800 lines in memory. */
 const LARGE = 8_000;
 
-const NO_BOUNCES = Table.empty<Vip, Bounce>();
+const NO_BOUNCES = Table.empty<Vip, readonly Bounce[]>();
 
 /** The table in the kernel, as this process knows it. One call at a time. */
 export class KernelTable implements AsyncDisposable {
@@ -45,7 +45,7 @@ export class KernelTable implements AsyncDisposable {
   /** Undefined: what the kernel holds is not known. */
   #applied: { readonly state: TableState; readonly plan: ForwardingPlan } | undefined;
   /** In the kernel; undefined: not known. */
-  #bounces: Table<Vip, Bounce> | undefined;
+  #bounces: Table<Vip, readonly Bounce[]> | undefined;
   #capable = false;
   #inherited: boolean | undefined;
   /** Some VIP may have been translated here before now. */

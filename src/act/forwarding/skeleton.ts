@@ -1,4 +1,5 @@
 import { HOST_DEVICE, INSIDE } from './cluster-ip/link.ts';
+import { BOUNCED } from './code-points.ts';
 import { FAMILIES, type FamilyText, familyTextOf } from './family.ts';
 import type { ChainObject, SetObject, TableObject } from './table.ts';
 import { type NftText, nft } from './text.ts';
@@ -103,6 +104,11 @@ function familyChains(family: FamilyText, { refusedSources }: RuleOptions): Chai
 }
 
 const RESTRICT = FAMILIES.map((f) => nft`ct state new ${packetKey(f)} @restricted${f.digit} jump admit${f.digit}`);
+// Another former holder knows the connection: the reset of an endpoint that does not would end it.
+const BOUNCED_HERE = FAMILIES.map(
+  ({ ip, digit }) =>
+    nft`ct state new,invalid ${ip} dscp ${BOUNCED} ${ip} daddr @vips${digit} tcp flags & (syn | rst) == 0 drop`,
+);
 const OWN = FAMILIES.map((family) => nft`iifname @${ANNOUNCING} ${packetKey(family)} vmap @own${family.digit}`);
 const DISPATCH = FAMILIES.map(({ ip, digit }) => nft`${ip} daddr @vips${digit} jump dispatch${digit}`);
 // Whatever still has a VIP as its destination was not translated and must not be forwarded: it could loop.
@@ -128,7 +134,7 @@ const MASQUERADE_RELAYED = INSIDE.map(
 // Source ranges before the translation; ours before kube-proxy's (dstnat -100), since a connection is translated once;
 // the guard after both.
 const BASE_CHAINS: readonly ChainObject[] = [
-  base(nft`source-prerouting`, nft`type filter hook prerouting priority -120`, RESTRICT),
+  base(nft`source-prerouting`, nft`type filter hook prerouting priority -120`, [...BOUNCED_HERE, ...RESTRICT]),
   base(nft`source-output`, nft`type filter hook output priority -120`, RESTRICT),
   base(nft`nat-prerouting`, nft`type nat hook prerouting priority -110`, [...OWN, ...DISPATCH]),
   base(nft`nat-output`, nft`type nat hook output priority -110`, DISPATCH),

@@ -100,7 +100,7 @@ export function claim(vip: string, holder: string | undefined, routeKey: string,
   return { type: 'wire', message: { type: 'report', segment: ETH0, report } };
 }
 
-export function answering(vip: string, epoch: number): WorldEvent {
+export function answering(vip: string, epoch: number, formerHolders: readonly string[] = ['n2']): WorldEvent {
   const message = {
     type: 'answering',
     segment: ETH0,
@@ -108,7 +108,8 @@ export function answering(vip: string, epoch: number): WorldEvent {
     epoch,
     fenced: true,
     cause: 'succession',
-    previous: 'n2' as NodeName,
+    previous: formerHolders[0] as NodeName,
+    formerHolders: formerHolders as readonly NodeName[],
   } as const;
   return { type: 'wire', message };
 }

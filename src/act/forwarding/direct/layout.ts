@@ -2,6 +2,7 @@ import type { InterfaceName } from '../../../../net/names.ts';
 import { hash32 } from '../../../../net/rendezvous.ts';
 import { HASH_SEED } from '../../../decide/direct/client-hash.ts';
 import { SLOTS } from '../../../decide/direct/slots.ts';
+import { PASSED_ON } from '../code-points.ts';
 import { FAMILIES, type FamilyText } from '../family.ts';
 import { packetKey } from '../skeleton.ts';
 import type { ChainObject, SetObject, TableObject } from '../table.ts';
@@ -17,12 +18,6 @@ export const STEERING = nft`netdev signpost`;
 export function passingTable({ ip }: FamilyText): NftText {
   return nft`${ip} signpost-direct`;
 }
-
-/**
- * The code point of what was passed on once and must not be again, of those for local use (RFC 2474 section 6,
- * pool 2). Set only between members; nothing else of a packet is free to carry one bit through both families.
- */
-export const PASSED_ON = nft`63`;
 
 /** Hardware addresses of the members behind each interface. */
 const MEMBERS: SetObject = { kind: 'set', name: nft`members`, spec: nft`type ifname . ether_addr` };
