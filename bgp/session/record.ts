@@ -58,8 +58,14 @@ export class SessionRecord {
   }
 
   problem(text: string): void {
+    this.concern(text);
+    this.#cause = text;
+  }
+
+  /** What has not failed yet, and will if it goes on: no reason for a change of the state. */
+  concern(text: string): void {
     if (this.#lastError?.text !== text) this.#onEvent({ kind: 'problem', peer: this.#peer, text });
-    this.failed(text);
+    this.#lastError = { at: this.#wallClock().toISOString(), text };
   }
 
   countSent(type: Message['type']): void {

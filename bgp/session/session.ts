@@ -41,7 +41,7 @@ import {
   ttlOf,
 } from './settings.ts';
 import type { Turns } from './turns.ts';
-import { cease, notConnected, REFUSAL } from './words.ts';
+import { cease, mute, notConnected, REFUSAL } from './words.ts';
 
 export interface SessionOptions {
   readonly network: BgpNetwork;
@@ -62,6 +62,9 @@ export type SessionSettings = PeerSettings & { readonly remote: PeerAddress };
 /** Octets that wait for the peer to read, at most, so that a KEEPALIVE is never behind more. */
 const MAX_UNSENT = 65_536;
 
+/** How long a peer whose TCP has answered may say nothing before its operator is told, in nanoseconds. */
+const PATIENCE = 5e9;
+
 /** One peer: the shell that gives the state machine its sockets and timers, and the routes their way. */
 export class Session {
   readonly name: string;
@@ -78,6 +81,7 @@ export class Session {
   #incoming: Incoming | undefined;
   #established: ConnectionId | undefined;
   #timer: { readonly at: MonotonicNs; readonly running: Disposable } | undefined;
+  #silence: Disposable | undefined;
   #restarting: boolean;
   #withoutCapabilities = false;
   #advertising: Advertising | undefined;
@@ -208,7 +212,10 @@ export class Session {
     if (wasUp !== undefined && isUp !== wasUp) this.#down();
     for (const action of actions) this.#act(action);
     const [from, to] = [leading(before).fsm.state, this.state];
-    if (from !== to) this.record.changed(from, to);
+    if (from !== to) {
+      this.record.changed(from, to);
+      this.#watchSilence(to);
+    }
     if (isUp !== undefined && isUp !== wasUp) this.#up(isUp);
   }
 
@@ -423,6 +430,15 @@ export class Session {
     const due = fsm.deadlines.connectRetry;
     if (input.kind !== 'wake' || fsm.state !== 'Connect' || due === undefined) return;
     if (due <= this.#options.clock.now()) this.record.failed(notConnected(this.#settings, 'Connect', 'ETIMEDOUT'));
+  }
+
+  /** OpenSent has four minutes (RFC 4271 section 8.2.2), which is long to wonder. */
+  #watchSilence(state: FsmState): void {
+    this.#silence?.[Symbol.dispose]();
+    this.#silence =
+      state === 'OpenSent'
+        ? this.#options.schedule(PATIENCE, () => this.record.concern(mute(this.#settings)))
+        : undefined;
   }
 
   /** A timer that is early is left alone: it looks and sets the next. */

@@ -245,6 +245,26 @@ describe('what fails is told in words', () => {
     expect(JSON.stringify([rig.speaker.status('tor'), rig.events])).not.toMatch(/s3cret/);
   });
 
+  test.each([
+    [{}, /192\.0\.2\.1 port 179 takes the connection and says nothing: it may require TTL security/],
+    [{ ttlSecurity: 2 }, /says nothing: it may not use TTL security, be more than 2 hops away/],
+  ])('a peer that takes the connection and says nothing: %o', (change, text) => {
+    const rig = new Rig();
+    rig.speaker.setPeer('tor', settings(change));
+    rig.network.last.answer();
+    rig.time.pass(4);
+    expect(rig.speaker.status('tor')[0]?.lastError).toBeUndefined();
+    rig.time.pass(2);
+    expect(rig.speaker.status('tor')).toMatchObject([
+      { state: 'OpenSent', lastError: { text: expect.stringMatching(text) as string } },
+    ]);
+    expect(rig.log.filter((line) => text.test(line))).toHaveLength(1);
+    // It was only slow: that is no reason of what follows.
+    rig.network.last.say(openOf(), KEEPALIVE);
+    expect(rig.log.at(-1)).not.toMatch(text);
+    expect(rig.state).toBe('Established');
+  });
+
   test('a NOTIFICATION of the peer, with its words', () => {
     const { rig, connection } = Rig.up();
     connection.say({

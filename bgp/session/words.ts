@@ -47,6 +47,15 @@ function silence({ password, ttlSecurity }: PeerSettings): string {
   return `: ${causes.join('; ')}`;
 }
 
+/** Of a peer whose TCP answers, and nothing more. */
+export function mute({ remote, port, ttlSecurity }: PeerSettings & { readonly remote: PeerAddress }): string {
+  const cause =
+    ttlSecurity === undefined
+      ? 'it may require TTL security, or hang'
+      : `it may not use TTL security, be more than ${ttlSecurity} hops away, or hang`;
+  return `${remote.address} port ${port} takes the connection and says nothing: ${cause}`;
+}
+
 function lost({ password }: PeerSettings, state: FsmState, reason: string | undefined): string {
   const how = reason === undefined ? 'the peer closed the connection' : `the connection was lost (${reason})`;
   if (state === 'Established' || state === 'Idle') return how;

@@ -9,12 +9,22 @@ import { linuxNetwork } from '../../bgp/bfd/transport-linux.ts';
 import type { Parameters } from '../../bgp/bfd/types.ts';
 import { monotonicClock } from '../../net/clock.ts';
 import type { Ip } from '../../net/ip.ts';
+import { bfdVerdict } from '../../src/act/bgp/bfd.ts';
 import { UdpSender } from '../../sys/udp-socket.ts';
 import { eventually } from '../harness/eventually.ts';
 import { Lab } from '../harness/lab.ts';
 import type { Namespace } from '../harness/namespace.ts';
 import type { BfdPeerConfig, RouterKind } from '../harness/routers/router.ts';
 import { startRouter } from '../harness/routers.ts';
+import {
+  NODE as BGP_NODE,
+  ROUTER as BGP_ROUTER,
+  speakerIn as bgpSpeakerIn,
+  established,
+  hosts,
+  routerIn,
+  settings,
+} from './bgp-fixture.ts';
 
 const NODE = { v4: '10.202.0.10', v6: 'fd00:202::10' };
 const ROUTER = { v4: '10.202.0.1', v6: 'fd00:202::1' };
@@ -26,7 +36,7 @@ interface Timed extends BfdEvent {
   readonly at: number;
 }
 
-function speakerIn(lab: Lab, namespace: Namespace) {
+function speakerIn(lab: Lab, namespace: Namespace, onEvent: (event: BfdEvent) => void = () => undefined) {
   const events: Timed[] = [];
   const speaker = new BfdSpeaker({
     network: {
@@ -40,7 +50,10 @@ function speakerIn(lab: Lab, namespace: Namespace) {
     schedule: nodeSchedule,
     clock: monotonicClock,
     random: Math.random,
-    onEvent: (event) => events.push({ ...event, at: performance.now() }),
+    onEvent: (event) => {
+      events.push({ ...event, at: performance.now() });
+      onEvent(event);
+    },
   });
   lab.defer(() => speaker[Symbol.dispose]());
   return { speaker, events };
@@ -159,22 +172,91 @@ describe.each(['frr', 'bird'] as const)('%s', (kind) => {
   });
 });
 
-test.each(FAMILIES)('multihop with FRR over %s', async (_, here, remote) => {
+describe.each(['frr', 'bird'] as const)('%s', (kind) => {
+  test.each(FAMILIES)('multihop over %s', async (_, here, remote) => {
+    await using lab = await Lab.open();
+    const { router, speaker } = await neighbors(lab, kind, { address: here, localAddress: remote, multihop: true });
+    speaker.upsert('router', {
+      path: { remote: remote as Ip, local: here as Ip, hops: 'multi' },
+      parameters: PARAMETERS,
+    });
+    await eventually(
+      'Up',
+      () => speaker.status()[0]?.state,
+      (state) => state === 'Up',
+    );
+    await eventually(
+      'Up there',
+      () => router.bfd(here),
+      (s) => s?.state === 'Up',
+    );
+  });
+
+  test('a path that BFD finds dead ends the BGP session at both ends, long before the hold time', async () => {
+    await using lab = await Lab.open();
+    const { node, there, lan } = await hosts(lab);
+    const router = await routerIn(lab, there, kind, { bfd: TIMERS, holdTime: 90, stalePathTime: 0 });
+    const { speaker: bgp } = bgpSpeakerIn(lab, node);
+    bgp.setPeer('router', settings({ holdTime: 90 }));
+    const { speaker: bfd } = speakerIn(lab, node, (event) => {
+      const verdict = bfdVerdict(event);
+      if (verdict !== undefined) bgp.pathDown('router', verdict);
+    });
+    const path: Path = { remote: BGP_ROUTER.v4 as Ip, local: BGP_NODE.v4 as Ip, hops: 'single' };
+    bfd.upsert('router', { path, parameters: PARAMETERS });
+    const up = async () => {
+      await established(bgp, router);
+      await eventually(
+        'BFD is up at both ends',
+        async () => [bfd.status()[0]?.state, (await router.bfd(BGP_NODE.v4))?.state],
+        (states) => states.every((state) => state === 'Up'),
+      );
+    };
+    await up();
+    await lan.block(node);
+    await eventually(
+      'we have ended it',
+      () => bgp.status()[0],
+      (status) => status?.state !== 'Established' && status?.lastError?.text.includes('BFD') === true,
+    );
+    await eventually(
+      'so has the router',
+      () => router.session(BGP_NODE.v4),
+      (state) => state !== 'Established',
+    );
+    await lan.unblock(node);
+    await up();
+  });
+});
+
+test.each(['frr', 'bird'] as const)('BGP and BFD with %s across a router', async (kind) => {
   await using lab = await Lab.open();
-  const { router, speaker } = await neighbors(lab, 'frr', { address: here, localAddress: remote, multihop: true });
-  speaker.upsert('router', {
+  const [near, far] = [await lab.lan('near'), await lab.lan('far')];
+  const [here, remote] = ['10.205.0.10', '10.206.0.10'];
+  const node = await lab.host('node', near, [`${here}/24`]);
+  const there = await lab.host('router', far, [`${remote}/24`]);
+  const between = await lab.host('between', near, ['10.205.0.1/24']);
+  await far.attach(between, ['10.206.0.1/24'], 'eth1');
+  between.sysctl({ 'ipv4.ip_forward': 1 });
+  await Promise.all([node.ip('route add default via 10.205.0.1'), there.ip('route add default via 10.206.0.1')]);
+  const router = await routerIn(lab, there, kind, {
+    address: here,
+    localAddress: remote,
+    multihop: 2,
+    bfd: TIMERS,
+  });
+  const { speaker: bgp } = bgpSpeakerIn(lab, node);
+  bgp.setPeer('router', settings({ remote: { address: remote as Ip }, multiHop: 2, families: ['IPv4'] }));
+  const { speaker: bfd } = speakerIn(lab, node);
+  bfd.upsert('router', {
     path: { remote: remote as Ip, local: here as Ip, hops: 'multi' },
     parameters: PARAMETERS,
   });
+  await established(bgp, router);
   await eventually(
-    'Up',
-    () => speaker.status()[0]?.state,
-    (state) => state === 'Up',
-  );
-  await eventually(
-    'Up there',
-    () => router.bfd(here),
-    (s) => s?.state === 'Up',
+    'BFD is up at both ends',
+    async () => [bfd.status()[0]?.state, (await router.bfd(here))?.state],
+    (states) => states.every((state) => state === 'Up'),
   );
 });
 

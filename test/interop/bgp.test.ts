@@ -91,15 +91,16 @@ describe.each(['frr', 'bird', 'gobgp', 'openbgpd', 'exabgp'] as const)('%s', (ki
     expect(paths).toMatchObject([{ asPath: [ours, ours] }, { asPath: [ours, ours] }]);
   });
 
-  test('with a password and TTL security', async () => {
+  test.each<[string, Pick<PeerSettings & PeerConfig, 'password' | 'ttlSecurity'>]>([
+    ['a password', { password: 's3cret' }],
+    ['TTL security', { ttlSecurity: 1 }],
+    ['both', { password: 's3cret', ttlSecurity: 1 }],
+  ])('with %s', async (_, secured) => {
     await using lab = await Lab.open();
-    const { speaker } = await session(
-      lab,
-      kind,
-      { password: 's3cret', ttlSecurity: 1 },
-      { password: 's3cret', ttlSecurity: 1 },
-    );
-    expect(speaker.status()).toMatchObject([{ password: true, ttlSecurity: 1 }]);
+    const { speaker } = await session(lab, kind, secured, secured);
+    const [status] = speaker.status();
+    expect(status?.password).toBe('password' in secured);
+    expect(status?.ttlSecurity).toBe(secured.ttlSecurity);
   });
 
   test('with another password: no session, and a reason', async () => {
@@ -123,6 +124,22 @@ describe.each(['frr', 'bird', 'gobgp', 'openbgpd', 'exabgp'] as const)('%s', (ki
     const { speaker } = await session(lab, kind, { passive: true }, { passive: false });
     expect(speaker.status()).toMatchObject([{ passive: true, state: 'Established' }]);
   });
+});
+
+test('a router that sends from further away than TTL security admits is not heard', async () => {
+  await using lab = await Lab.open();
+  const { node, there } = await hosts(lab);
+  // It sends with TTL 1, as external peers do.
+  await routerIn(lab, there, 'bird');
+  const { speaker } = speakerIn(lab, node);
+  speaker.setPeer('router', settings({ ttlSecurity: 1 }));
+  const status = await eventually(
+    'the reason is told',
+    () => speaker.status()[0],
+    (shown) => shown?.lastError !== undefined,
+  );
+  expect(status?.established).toBe(0);
+  expect(status?.lastError?.text).toMatch(/takes the connection and says nothing: it may not use TTL security/);
 });
 
 /** GoBGP keeps what it has heard and ExaBGP nothing: neither asks. */

@@ -121,7 +121,6 @@ function birdConfig({ asn, routerId, peers = [], bfdPeers = [], announce = [] }:
       ? []
       : [
           'protocol bfd {',
-          '  accept direct;',
           ...['interface "*"', 'multihop'].map(
             (where) =>
               `  ${where} { min tx interval ${timers.transmit} ms; min rx interval ${timers.receive} ms; multiplier ${timers.multiplier}; };`,

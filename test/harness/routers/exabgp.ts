@@ -133,6 +133,7 @@ function neighbor(peer: PeerConfig, asn: number, routerId: string, announce: rea
     ...set('outgoing-ttl 255', peer.ttlSecurity),
     ...set(`outgoing-ttl ${peer.multihop}`, peer.multihop),
     `  capability { asn4 enable; route-refresh enable; ${stalePathTime > 0 ? `graceful-restart ${stalePathTime}; ` : ''}}`,
+    ...(peer.extendedNextHop ? ['  nexthop { ipv4 unicast ipv6; }'] : []),
     `  family { ${families.map((family) => `${family} unicast; `).join('')}}`,
     `  static { ${announce.map((prefix) => `route ${prefix} next-hop self; `).join('')}}`,
     '  api { processes [ heard ]; neighbor-changes; receive { parsed; update; notification; } }',

@@ -101,7 +101,7 @@ function neighbor(peer: PeerConfig, index: number): string[] {
     ...set(`tcp md5sig password ${peer.password}`, peer.password),
     ...set('ttl-security yes', peer.ttlSecurity),
     ...set(`multihop ${peer.multihop}`, peer.multihop),
-    ...set(`role ${peer.role}`, peer.role),
+    ...set(`announce policy ${peer.role === 'rs-server' ? 'rs' : peer.role}`, peer.role),
     ...set(`announce restart ${(peer.stalePathTime ?? 120) > 0 ? 'yes' : 'no'}`, true),
     ...(['ipv4', 'ipv6'] as const).map(
       (family) => `  announce ${family === 'ipv4' ? 'IPv4' : 'IPv6'} ${families.includes(family) ? 'unicast' : 'none'}`,
