@@ -42,6 +42,10 @@ export const libc = {
   ) => number,
   if_nametoindex: library.func('unsigned int if_nametoindex(const char *name)') as (name: string) => number,
   close: library.func('int close(int fd)') as (fd: number) => number,
+  pthread_self: library.func('uintptr_t pthread_self()') as () => number | bigint,
+  pthread_setschedparam: library.func(
+    'int pthread_setschedparam(uintptr_t thread, int policy, const void *parameters)',
+  ) as (thread: number | bigint, policy: number, parameters: Uint8Array) => number,
 };
 
 /** Constants of <bits/socket.h> and friends, the same on x86-64 and arm64. */
@@ -66,6 +70,9 @@ export const SO_BINDTODEVICE = 25;
 export const SO_ATTACH_FILTER = 26;
 export const SO_RCVBUFFORCE = 33;
 export const MSG_DONTWAIT = 0x40;
+/** <bits/sched.h>. */
+export const SCHED_RR = 2;
+export const SCHED_RESET_ON_FORK = 0x4000_0000;
 
 /** The memory address of a buffer that the caller keeps referenced while the kernel reads it. */
 export function addressOf(buffer: Uint8Array): bigint {

@@ -3,6 +3,8 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { nodeSchedule } from '../../bgp/bfd/transport.ts';
 import { linuxNetwork } from '../../bgp/bfd/transport-linux.ts';
 import { type MonotonicNs, monotonicClock, NS_PER_MS } from '../../net/clock.ts';
+import { formatProblem } from '../../net/result.ts';
+import { makeThreadUrgent } from '../../sys/scheduling.ts';
 import { BfdSection } from './bfd.ts';
 import { WireLoop } from './loop.ts';
 import { COUNTERS, type CounterName, type FromWire, type ToWire, type WireInit } from './protocol.ts';
@@ -50,6 +52,10 @@ function start(port: NonNullable<typeof parentPort>): void {
     } else if (message.type === 'section' && message.section === 'bfd') bfd.receive(message);
     else loop.receive(message);
   });
+  const urgent = makeThreadUrgent();
+  if (urgent.problem !== undefined) {
+    post({ type: 'log', level: 'info', message: formatProblem(urgent.problem), fields: {} });
+  }
   post({ type: 'ready' });
 }
 

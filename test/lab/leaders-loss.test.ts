@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../harness/eventually.ts';
@@ -5,10 +7,16 @@ import { ECHO, LeaderLab, VIP, VIP6 } from '../harness/leader-lab.ts';
 import { Probe } from '../harness/probe.ts';
 import { Relay } from '../harness/relay.ts';
 import { note, RUNS, SOAK } from '../harness/soak.ts';
-import { programmed } from '../harness/speaker.ts';
+import { programmed, type Speaker } from '../harness/speaker.ts';
 
 /** Node loss to the first answered packet, default profile. A machine whose processors are busy adds its own. */
 const TAKEN_WITHIN_MS = 500;
+const SCHED_RR = 2;
+
+/** proc_pid_stat(5), field 41; the second field, in brackets, may have spaces. */
+function policyOf(stat: string): number {
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[41 - 3]);
+}
 
 describe.each(SOAK ? [3, 5] : [3])('%i nodes', (nodes) => {
   let lab: LeaderLab;
@@ -53,6 +61,15 @@ describe.each(SOAK ? [3, 5] : [3])('%i nodes', (nodes) => {
     },
     RUNS * 20_000,
   );
+
+  test('one thread, the wire, goes before all ordinary ones of the machine', async () => {
+    const { pid } = lab.speakers[0] as Speaker;
+    const threads = await readdir(`/proc/${pid}/task`);
+    const stats = await Promise.all(threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/stat`, 'utf8')));
+    // Where a container may not, the daemon goes on without.
+    const permitted = spawnSync('chrt', ['--rr', '1', 'true']).status === 0;
+    expect(stats.map(policyOf).filter((policy) => policy === SCHED_RR)).toHaveLength(permitted ? 1 : 0);
+  });
 
   test('a pause of 300 ms: one answers at a time, and the pause is what it costs', async () => {
     const leader = await lab.leader();
