@@ -29,6 +29,11 @@ export const CONDITIONS = {
     about: "Packets go unchanged to the endpoints' nodes, as `forwarding: Direct` asks.",
   },
   Conflicted: { good: 'False', kinds: 'ServiceRoute', about: 'A stranger on the LAN answers for a VIP of the route.' },
+  StaleRoutes: {
+    good: 'False',
+    kinds: 'BGPPeer',
+    about: 'A router may go on sending to a node that is dead.',
+  },
   HeartbeatsBlocked: {
     good: 'False',
     kinds: 'Speaker',
@@ -131,6 +136,14 @@ export const REASONS = {
     ForeignAnswer: {
       meaning: 'A host that is no member answers for the VIP.',
       remedy: 'Find the host by the MAC address in the message and take the address from it.',
+    },
+  },
+  StaleRoutes: {
+    NotKept: { meaning: 'Graceful restart is off, so the router keeps no routes.' },
+    WatchedByBFD: { meaning: 'BFD tells the router of a node that is dead.' },
+    NoBFD: {
+      meaning: 'Graceful restart runs without BFD: a dead node looks like one that restarts.',
+      remedy: 'Set `bfd` here and at the router, or a shorter `gracefulRestart.restartTime`, or `enabled: false`.',
     },
   },
   HeartbeatsBlocked: {

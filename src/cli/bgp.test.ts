@@ -166,10 +166,16 @@ describe('neighbor', () => {
       '    Total:                  33         31',
       '    2 of 2 routes advertised, End-of-RIB sent',
       '    Status: Up, up for 00:01:00, remote Up',
+      '    5 accepted prefixes, of which none is used; the peer keeps our routes while we restart',
     ]) {
       expect(out.split('\n')).toContain(line);
     }
     expect(out).not.toContain('tor-b');
+  });
+
+  test('that keeps the routes of a dead node, without BFD', async () => {
+    const { out } = await run(bgpNeighbor, { peer: 'tor-b' });
+    expect(out).toContain('the peer keeps our routes while we restart or, without BFD, die');
   });
 
   test('the last NOTIFICATION with its bytes', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Condition, condition } from '../../api/conditions.ts';
+import { CONDITIONS, type Condition, type ConditionType, condition } from '../../api/conditions.ts';
 import { transitions } from './transitions.ts';
 
 const accepted = condition('Accepted', 'True', 'Accepted', 'valid');
@@ -29,6 +29,13 @@ test('warns of what goes wrong, and when the reason becomes another', () => {
 test('the truth of a conflict is the bad news', () => {
   expect(told([], [conflicted])).toEqual(['Warning ForeignAnswer']);
   expect(told([conflicted], [{ ...conflicted, status: 'False' }])).toEqual(['Normal ForeignAnswer']);
+});
+
+test.each(Object.keys(CONDITIONS) as ConditionType[])('%s warns where it is not as it should be', (type) => {
+  const { good } = CONDITIONS[type];
+  const bad = { type, reason: 'Pending', message: '', status: good === 'True' ? 'False' : 'True' } as const;
+  expect(transitions([], [bad])).toMatchObject([{ type: 'Warning' }]);
+  expect(transitions([bad], [{ ...bad, status: good }])).toMatchObject([{ type: 'Normal' }]);
 });
 
 test('the note says which condition', () => {

@@ -1,19 +1,10 @@
-import type { Condition, ConditionType, Reason } from '../../api/conditions.ts';
+import { CONDITIONS, type Condition, type Reason } from '../../api/conditions.ts';
 
 export interface Transition {
   readonly type: 'Normal' | 'Warning';
   readonly reason: Reason;
   readonly note: string;
 }
-
-/** Conditions whose truth is bad news. */
-const NEGATIVE: ReadonlySet<ConditionType> = new Set([
-  'Conflicted',
-  'HeartbeatsBlocked',
-  'KeyRefused',
-  'SegmentFailed',
-  'Unfenced',
-]);
 
 /**
  * What is worth an Event: a condition that changed its status or, while it is bad, its reason. That something is as it
@@ -32,5 +23,5 @@ export function transitions(before: readonly Condition[], after: readonly Condit
 }
 
 function isGood({ type, status }: Condition): boolean {
-  return NEGATIVE.has(type) ? status !== 'True' : status !== 'False';
+  return status === 'Unknown' || status === CONDITIONS[type].good;
 }

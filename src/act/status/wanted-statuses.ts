@@ -5,6 +5,7 @@ import { condition } from '../../api/conditions.ts';
 import { type Announcement, peersWith } from '../../decide/announcements.ts';
 import type { BgpRouteKey } from '../../decide/bgp/types.ts';
 import { nodeConditions } from '../../decide/node-status.ts';
+import { peerStatus } from '../../decide/peer-status.ts';
 import type { Plan } from '../../decide/plan.ts';
 import { poolStatus, usedAddresses } from '../../decide/pool-status.ts';
 import type { RoutePlan } from '../../decide/route-plan.ts';
@@ -198,15 +199,10 @@ function wantedPeers(plan: Plan, before: Plan | undefined): (readonly [string, W
     ...gone.map((name) => [`BGPPeer ${name}`, undefined] as const),
     ...Array.from(peers, ([name, peer]): readonly [string, WantedStatus] => {
       const id = `BGPPeer ${name}`;
-      const own = sessions.filter((session) => session.peer === name);
-      const established = own.filter(({ state }) => state === 'Established').length;
+      const states = sessions.filter((session) => session.peer === name).map(({ state }) => state);
       const wrong = invalid.get(id);
-      const accepted =
-        wrong === undefined
-          ? condition('Accepted', 'True', 'Accepted', 'the peer is valid')
-          : condition('Accepted', 'False', 'Invalid', `${wrong.message}; the last good form is in force`);
       const generation = wrong?.generation ?? peer.metadata.generation ?? 0;
-      const status = { established: `${established}/${own.length}`, conditions: [accepted] };
+      const status = peerStatus(peer, states, wrong?.message);
       return [id, { kind: 'BGPPeer', name, generation, status }];
     }),
   ];

@@ -32,7 +32,7 @@ function renderNeighbor(session: BgpSessionView, output: Output): string {
     ...transport(session),
     ...(capabilities.length === 0 ? [] : ['  Neighbor capabilities:', ...capabilities.map(capability)]),
     ...statistics(session.sent, session.received),
-    ...families.flatMap(family),
+    ...families.flatMap((view) => family(view, session.bfd?.state === 'Up')),
     `  Connections established ${session.established}`,
     ...(session.lastError === undefined ? [] : [`  Last error ${session.lastError.at}: ${session.lastError.text}`]),
     ...notification('sent', session.lastNotificationSent),
@@ -75,9 +75,10 @@ function statistics(sent: MessageCounts, received: MessageCounts): string[] {
   ];
 }
 
-function family(view: BgpFamilyView): string[] {
+function family(view: BgpFamilyView, watched: boolean): string[] {
   if (!view.negotiated) return [`  For address family: ${view.family} Unicast`, '    not negotiated'];
-  const helper = view.gracefulRestart ? 'keeps our routes while we restart' : 'drops our routes when we restart';
+  const kept = watched ? 'keeps our routes while we restart' : 'keeps our routes while we restart or, without BFD, die';
+  const helper = view.gracefulRestart ? kept : 'drops our routes when we restart';
   return [
     `  For address family: ${view.family} Unicast`,
     `    ${view.advertised} of ${view.wanted} routes advertised, End-of-RIB ${view.endOfRibSent ? 'sent' : 'not sent'}`,
