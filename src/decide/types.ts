@@ -34,6 +34,8 @@ export interface DirectSurroundings {
   /** Interfaces on which packets of clients enter, and the hardware addresses of the members behind each. */
   readonly interfaces: readonly { readonly name: InterfaceName; readonly members: readonly DirectMember[] }[];
   readonly nodes: ReadonlyMap<NodeName, DirectNode>;
+  /** Nodes whose speakers are known to be gone: they get no new connections, and are not asked for open ones. */
+  readonly gone: ReadonlySet<NodeName>;
 }
 
 export interface DirectMember {

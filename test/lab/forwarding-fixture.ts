@@ -80,6 +80,7 @@ export async function surroundingsOf(self: Node, nodes: readonly Node[]): Promis
     self: self.name as NodeName,
     interfaces: [{ name: ETH0, members: await Promise.all(others.map(member)) }],
     nodes: new Map(nodes.map(({ name, v4, v6 }) => [name as NodeName, { IPv4: place(v4), IPv6: place(v6) }])),
+    gone: new Set(),
   };
 }
 

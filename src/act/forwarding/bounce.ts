@@ -2,7 +2,7 @@ import { isV4 } from '../../../net/ip.ts';
 import type { Vip } from '../../../net/names.ts';
 import type { Table } from '../../../net/table.ts';
 import type { Bounce } from '../../decide/types.ts';
-import { BOUNCED, PASSED_ON } from './code-points.ts';
+import { BOUNCED, passedOnSet } from './code-points.ts';
 import { FAMILIES, type FamilyText } from './family.ts';
 import { join, type NftText, nft } from './text.ts';
 
@@ -49,7 +49,8 @@ function familyTable({ ip, address }: FamilyText, moved: readonly Moved[]): NftT
       nft`add rule ${table} ${name} drop`,
     ]),
     nft`add chain ${table} bounce { type filter hook prerouting priority -190; policy accept; }`,
-    nft`add rule ${table} bounce ${ip} dscp != { ${PASSED_ON}, ${BOUNCED} } ct state new,invalid tcp flags & (syn | rst) == 0 ${ip} daddr vmap @moved`,
+    nft`add rule ${table} bounce ${ip} dscp ${BOUNCED} accept`,
+    nft`add rule ${table} bounce ${ip} dscp != ${passedOnSet()} ct state new,invalid tcp flags & (syn | rst) == 0 ${ip} daddr vmap @moved`,
     nft`add element ${table} moved { ${join(elements, ', ')} }`,
   ];
 }

@@ -1,5 +1,5 @@
 import type { Selector } from './selector.ts';
-import type { Presence, TableObject } from './table.ts';
+import type { ChainObject, Presence, TableObject } from './table.ts';
 import type { NftText } from './text.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -48,6 +48,14 @@ export class SharedObjects {
   release({ chain }: Selector): void {
     const use = this.#selectors.get(chain);
     if (use) use.users--;
+  }
+
+  /** Replaces the rules of a chain where it is in use. */
+  revise(object: ChainObject, transaction: Transaction): void {
+    const use = this.#objects.get(object.name);
+    if (use === undefined) return;
+    this.#objects.set(object.name, { ...use, object });
+    transaction.rewrite(object);
   }
 
   /** Removes what nobody uses any more: what refers before what it refers to. */

@@ -42,7 +42,12 @@ export function restoreObject(table: NftText, object: TableObject, { objects, ru
   const there = objects.has(name);
   if (kind !== 'chain') return there ? [] : [nft`add ${KIND[kind]} ${table} ${name} { ${object.spec}; }`];
   if (!there) return [addChain(table, object), ...addRules(table, object)];
-  return rules.get(name) === object.rules.length ? [] : [nft`flush chain ${table} ${name}`, ...addRules(table, object)];
+  return rules.get(name) === object.rules.length ? [] : rewriteChain(table, object);
+}
+
+/** Commands that replace the rules of a chain that is there. */
+export function rewriteChain(table: NftText, chain: ChainObject): NftText[] {
+  return [nft`flush chain ${table} ${chain.name}`, ...addRules(table, chain)];
 }
 
 export function deleteObject(table: NftText, { kind, name }: Pick<TableObject, 'kind' | 'name'>): NftText {

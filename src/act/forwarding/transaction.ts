@@ -1,4 +1,13 @@
-import { deleteObject, type Element, type Presence, restoreObject, TABLE, type TableObject } from './table.ts';
+import {
+  type ChainObject,
+  deleteObject,
+  type Element,
+  type Presence,
+  restoreObject,
+  rewriteChain,
+  TABLE,
+  type TableObject,
+} from './table.ts';
 import { join, type NftText, nft } from './text.ts';
 
 /** What leads from one state of a table to another: one transaction of the kernel, all or nothing. */
@@ -31,6 +40,11 @@ export class Transaction {
   /** Makes an object what it should be, given what the table has. */
   restore(object: TableObject, presence: Presence): void {
     this.#first.push(...restoreObject(this.#table, object, presence));
+  }
+
+  /** Makes the rules of a chain that is there those of the object. */
+  rewrite(chain: ChainObject): void {
+    this.#first.push(...rewriteChain(this.#table, chain));
   }
 
   /** Empties a chain, that others may be removed which it refers to. */

@@ -15,14 +15,14 @@ export function decideDirect(
   port: ResolvedPort,
   family: IpFamily,
   slicesOf: SlicesOf,
-  { lacks, surroundings, gone }: DirectContext,
+  { lacks, surroundings }: DirectContext,
 ): DirectDecision {
   if (lacks !== undefined) return { why: lacks };
   const nodes = new Map<string, NodeName | undefined>();
   const backends = port.backends.map(({ service, name, weight }) => {
     const usable = usableEndpoints(collectEndpoints(slicesOf(service), name, family));
     for (const endpoint of usable) nodes.set(targetKey(endpoint), endpoint.node);
-    return { weight, endpoints: onLiving(usable, gone) };
+    return { weight, endpoints: onLiving(usable, surroundings.gone) };
   });
   const weights = new Map<NodeName, number>();
   for (const endpoint of weighEndpoints(backends)) {

@@ -13,8 +13,6 @@ export interface DirectContext {
   /** Why this kernel cannot; undefined where it can or nobody has tried. */
   readonly lacks: string | undefined;
   readonly surroundings: DirectSurroundings;
-  /** Nodes whose speakers are known to be gone: they get no new connections. */
-  readonly gone: ReadonlySet<NodeName>;
 }
 
 /** The context before, where it is equal. */
@@ -31,12 +29,11 @@ export function directContext(
     ordered.map((segment) => interfaceOf(segment, world)),
     JSON.stringify,
   );
-  const same = known !== undefined && nodes === known.nodes && interfaces === known.interfaces;
-  const surroundings = same ? known : { self: world.self, interfaces, nodes };
-  const gone = goneNodes(world, ordered);
+  const gone = sameOr(known?.gone, goneNodes(world, ordered), (some) => [...some].sort().join());
+  const same = known !== undefined && nodes === known.nodes && interfaces === known.interfaces && gone === known.gone;
+  const surroundings = same ? known : { self: world.self, interfaces, nodes, gone };
   const lacks = world.forwarding.direct;
-  if (before !== undefined && same && before.lacks === lacks && sameSet(before.gone, gone)) return before;
-  return { lacks, surroundings, gone };
+  return before !== undefined && same && before.lacks === lacks ? before : { lacks, surroundings };
 }
 
 /** Addresses of other members on the segments, whose hardware addresses are to be followed. */
@@ -86,7 +83,7 @@ function nodesOn(segments: readonly Segment[], world: World): Map<NodeName, Dire
 }
 
 /** Of those that some segment knows of, the ones that none has alive. */
-function goneNodes(world: World, segments: readonly Segment[]): Set<NodeName> {
+function goneNodes(world: World, segments: readonly Segment[]): ReadonlySet<NodeName> {
   const alive = new Map<NodeName, boolean>();
   for (const { interface: name } of segments) {
     for (const [node, member] of world.wire.segments.get(name)?.members ?? []) {
@@ -100,8 +97,4 @@ function goneNodes(world: World, segments: readonly Segment[]): Set<NodeName> {
 /** The value before, where it reads the same. */
 function sameOr<T>(before: T | undefined, now: T, text: (value: T) => string): T {
   return before !== undefined && text(before) === text(now) ? before : now;
-}
-
-function sameSet<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): boolean {
-  return a.size === b.size && [...a].every((item) => b.has(item));
 }

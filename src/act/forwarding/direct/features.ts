@@ -1,7 +1,8 @@
+import { passedOn } from '../code-points.ts';
 import { FAMILIES } from '../family.ts';
 import type { Feature } from '../features.ts';
 import { nft } from '../text.ts';
-import { passOn, slotExpression } from './layout.ts';
+import { sendTo, slotExpression } from './layout.ts';
 
 const SCRATCH = nft`netdev signpost-probe`;
 
@@ -31,7 +32,12 @@ export const DIRECT_FEATURES: readonly Feature[] = [
       name: `duplication of ${family.ip} packets`,
       module: family.ip === 'ip' ? 'nft_dup_ipv4' : 'nft_dup_ipv6',
       table,
-      commands: [nft`add chain ${table} c`, ...passOn(family, target).map((rule) => nft`add rule ${table} c ${rule}`)],
+      commands: [
+        nft`add chain ${table} c`,
+        ...[nft`${family.ip} dscp set ${passedOn(0)}`, ...sendTo(target)].map(
+          (rule) => nft`add rule ${table} c ${rule}`,
+        ),
+      ],
     };
   }),
 ];

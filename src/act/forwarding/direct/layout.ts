@@ -2,14 +2,14 @@ import type { InterfaceName } from '../../../../net/names.ts';
 import { hash32 } from '../../../../net/rendezvous.ts';
 import { HASH_SEED } from '../../../decide/direct/client-hash.ts';
 import { SLOTS } from '../../../decide/direct/slots.ts';
-import { PASSED_ON } from '../code-points.ts';
+import { MOST_PASSES, passedOn, passedOnSet } from '../code-points.ts';
 import { FAMILIES, type FamilyText } from '../family.ts';
 import { packetKey } from '../skeleton.ts';
 import type { ChainObject, SetObject, TableObject } from '../table.ts';
 import { type NftText, nft } from '../text.ts';
 
 /** Raised whenever the rules of a chain or the type of a set change: tables of another layout are replaced. */
-export const LAYOUT = 1;
+export const LAYOUT = 2;
 
 /** Where frames are steered, before the IP stack sees them. */
 export const STEERING = nft`netdev signpost`;
@@ -22,6 +22,8 @@ export function passingTable({ ip }: FamilyText): NftText {
 /** Hardware addresses of the members behind each interface. */
 const MEMBERS: SetObject = { kind: 'set', name: nft`members`, spec: nft`type ifname . ether_addr` };
 
+const FROM_MEMBER = nft`iifname . ether saddr @members`;
+
 /** What the STEERING table holds whatever the plan is. */
 export const STEERING_SKELETON: readonly TableObject[] = [
   MEMBERS,
@@ -29,7 +31,7 @@ export const STEERING_SKELETON: readonly TableObject[] = [
   chain(
     nft`steer`,
     // Somebody chose this node: it is not chosen again.
-    nft`iifname . ether saddr @members accept`,
+    nft`${FROM_MEMBER} accept`,
     // Fragments meet at the node that they come to, and are passed on when they are whole again.
     ...FAMILIES.map((family) => nft`${unfragmented(family)} ${packetKey(family)} vmap @${steerMap(family)}`),
   ),
@@ -70,13 +72,16 @@ export function passingSkeleton(family: FamilyText): readonly TableObject[] {
     { kind: 'map', name: nft`senders`, spec: nft`type ether_addr : verdict` },
     { kind: 'map', name: nft`errors`, spec: nft`type ifname : verdict` },
     verdictsByKey(nft`service`, family),
+    chain(COUNT_DOWN, ...countDown(family)),
     chain(SENDER_CHAIN, nft`ether saddr vmap @senders`),
     chain(nft`from-member`, nft`${UNKNOWN_SEGMENT} ${key} vmap @service`, nft`accept`),
     {
       ...chain(
         nft`passing`,
-        nft`${ip} dscp ${PASSED_ON} accept`,
-        nft`iifname . ether saddr @members goto from-member`,
+        nft`${ip} dscp ${passedOn(0)} accept`,
+        // Whoever sent it: that nothing loops must not depend on who is known as a member.
+        nft`${UNKNOWN_SEGMENT} ${ip} dscp ${passedOnSet()} jump ${COUNT_DOWN}`,
+        nft`${FROM_MEMBER} goto from-member`,
         nft`iifname @interfaces ${key} vmap @service`,
         // Of a connection that is not known here: whoever knows it takes it, the others drop it.
         nft`iifname @interfaces ct state invalid ${errorTypes(family)} ${ip} daddr @vips limit rate 1000/second iifname vmap @errors`,
@@ -84,6 +89,15 @@ export function passingSkeleton(family: FamilyText): readonly TableObject[] {
       hook: nft`type filter hook prerouting priority -191`,
     },
   ];
+}
+
+const COUNT_DOWN = nft`count-down`;
+
+function countDown({ ip }: FamilyText): NftText[] {
+  return Array.from(
+    { length: MOST_PASSES },
+    (_, left) => nft`${ip} dscp ${passedOn(left + 1)} ${ip} dscp set ${passedOn(left)} return`,
+  );
 }
 
 export const SENDER_CHAIN = nft`sender`;
@@ -94,14 +108,43 @@ function errorTypes({ ip }: FamilyText): NftText {
     : nft`icmpv6 type { destination-unreachable, packet-too-big, time-exceeded, parameter-problem }`;
 }
 
-/** Rules that send the packet to a node, which must not pass it on, and end its way here. */
-export function passOn({ ip }: FamilyText, to: NftText): NftText[] {
-  return [nft`${ip} dscp set ${PASSED_ON}`, nft`dup to ${to}`, nft`drop`];
+/** Rules that end a packet's way here and send it to a node as it is. */
+export function sendTo(to: NftText): NftText[] {
+  return [nft`dup to ${to}`, nft`drop`];
 }
 
-/** The same; but to the node of its slot a client's packet goes as the ingress would have sent it, not marked. */
-export function steerOn({ ip }: FamilyText, to: NftText): NftText[] {
-  return [nft`iifname . ether saddr @members ${ip} dscp set ${PASSED_ON}`, nft`dup to ${to}`, nft`drop`];
+/** What happens to packets of the slots of another node. */
+export function foreignRules({ ip }: FamilyText, way: Way, steered: boolean, to: NftText): NftText[] {
+  const mark = nft`${ip} dscp set ${passedOn(way.passes)}`;
+  const again = passAgain(ip, way);
+  // From members only unknown segments come here; a client's packet goes on as the ingress would have sent it.
+  if (steered) return [...again, nft`${FROM_MEMBER} ${mark} goto ${way.first}`, nft`goto ${to}`];
+  return [...again, nft`${UNKNOWN_SEGMENT} ${mark} goto ${way.first}`];
+}
+
+/** What happens to packets of the slots of this node. */
+export function ownRules({ ip }: FamilyText, way: Way, bySender: boolean): NftText[] {
+  const mark = nft`${ip} dscp set ${passedOn(way.passes)}`;
+  return [
+    ...passAgain(ip, way),
+    ...(bySender ? [nft`${UNKNOWN_SEGMENT} ${FROM_MEMBER} ${mark} goto ${SENDER_CHAIN}`] : []),
+    nft`${UNKNOWN_SEGMENT} ${mark} goto ${way.first}`,
+  ];
+}
+
+/** How a segment goes to those who may know its connection. */
+export interface Way {
+  /** The chain for a segment that nobody has passed on. */
+  readonly first: NftText;
+  /** The chain for one that was. */
+  readonly next: NftText;
+  /** How often it may be passed on after the first time. */
+  readonly passes: number;
+}
+
+/** Counted down already. */
+function passAgain(ip: NftText, { next }: Way): NftText[] {
+  return [nft`${UNKNOWN_SEGMENT} ${ip} dscp ${passedOnSet(MOST_PASSES - 1)} goto ${next}`];
 }
 
 /** The slot of a packet's client: see `slotOf`. */

@@ -1,18 +1,22 @@
 import type { NodeName } from '../../../../net/names.ts';
 import { slotOwners } from '../../../decide/direct/slots.ts';
 import type { NodeShare } from '../../../decide/types.ts';
+import { MOST_PASSES } from '../code-points.ts';
 
-/** Stands for the member that a frame came from. */
-export const SENDER = 'the sender';
-
-/** Where connections of a slot may live that began before its node had it. */
-export type Earlier = NodeName | typeof SENDER | undefined;
-
-/** Who has each slot of an entry, and who had it last before. */
-export interface Lineage {
-  readonly owners: readonly NodeName[];
-  readonly earlier: readonly Earlier[];
+/** Who has a slot, and where connections of it may live that began before. One object for equal ones. */
+export interface Tenure {
+  readonly owner: NodeName;
+  /** The nodes that had it before, the latest first. */
+  readonly earlier: readonly NodeName[];
+  /** A member that sends such a segment here may know it: it had translated to any endpoint. */
+  readonly bySender: boolean;
 }
+
+/** The tenures of an entry's slots. */
+export type Lineage = readonly Tenure[];
+
+/** How many nodes a slot remembers: as many as can be asked one after the other. */
+export const REMEMBERED = MOST_PASSES - 1;
 
 /** What a lineage begins with where no table was before it. */
 export type Beginning =
@@ -30,8 +34,11 @@ export type Beginning =
 export class Lineages {
   readonly #self: NodeName;
   readonly #tables = new Map<string, readonly NodeName[]>();
+  readonly #tenures = new Map<string, Tenure>();
+  readonly #numbers = new WeakMap<Tenure, number>();
   readonly #interned = new Map<string, Lineage>();
   readonly #next = new WeakMap<Lineage, Map<readonly NodeName[], Lineage>>();
+  #count = 0;
 
   constructor(self: NodeName) {
     this.#self = self;
@@ -39,29 +46,23 @@ export class Lineages {
 
   begin(shares: readonly NodeShare[], beginning: Beginning): Lineage {
     const owners = this.#ownersOf(shares);
-    return this.intern({ owners, earlier: this.#before(owners, shares, beginning) });
+    const before =
+      beginning === 'unknown' ? this.#ownersOf(shares.filter(({ node }) => node !== this.#self)) : undefined;
+    return this.intern(
+      owners.map((owner, slot) => {
+        const former = before?.[slot];
+        const earlier = former === undefined || former === owner ? [] : [former];
+        return { owner, earlier, bySender: beginning === 'endpoints' };
+      }),
+    );
   }
 
-  #before(owners: readonly NodeName[], shares: readonly NodeShare[], beginning: Beginning): readonly Earlier[] {
-    switch (beginning) {
-      case 'endpoints':
-        return owners.map(() => SENDER);
-      case 'nothing':
-        return owners.map(() => undefined);
-      case 'unknown':
-        return this.#ownersOf(shares.filter(({ node }) => node !== this.#self));
-    }
-  }
-
-  /** A slot that changes its node remembers the one before. */
+  /** A slot that changes its node remembers those before. */
   advance(before: Lineage, shares: readonly NodeShare[]): Lineage {
     const owners = this.#ownersOf(shares);
     const known = this.#next.get(before)?.get(owners);
     if (known !== undefined) return known;
-    const earlier = owners.map((owner, slot) =>
-      owner === before.owners[slot] ? before.earlier[slot] : before.owners[slot],
-    );
-    const next = this.intern({ owners, earlier });
+    const next = this.intern(owners.map((owner, slot) => succeed(before[slot] as Tenure, owner)));
     const successors = this.#next.get(before) ?? new Map<readonly NodeName[], Lineage>();
     this.#next.set(before, successors.set(owners, next));
     return next;
@@ -69,12 +70,23 @@ export class Lineages {
 
   /** After a time in which this node translated to any endpoint. */
   resume(before: Lineage, shares: readonly NodeShare[]): Lineage {
-    return this.advance(this.intern({ owners: before.owners, earlier: before.owners.map(() => SENDER) }), shares);
+    return this.advance(this.intern(before.map((tenure) => ({ ...tenure, bySender: true }))), shares);
   }
 
   /** The one object for equal lineages. */
   intern(lineage: Lineage): Lineage {
-    return remember(this.#interned, `${lineage.owners.join(' ')}|${lineage.earlier.join(' ')}`, () => lineage);
+    const tenures = lineage.map((tenure) => this.#internTenure(tenure));
+    const key = tenures.map((tenure) => this.#numbers.get(tenure)).join();
+    return remember(this.#interned, key, () => tenures);
+  }
+
+  #internTenure(tenure: Tenure): Tenure {
+    if (this.#numbers.has(tenure)) return tenure;
+    const key = `${tenure.owner} ${tenure.earlier.join()} ${tenure.bySender}`;
+    return remember(this.#tenures, key, () => {
+      this.#numbers.set(tenure, this.#count++);
+      return tenure;
+    });
   }
 
   #ownersOf(shares: readonly NodeShare[]): readonly NodeName[] {
@@ -83,8 +95,14 @@ export class Lineages {
   }
 }
 
+function succeed(before: Tenure, owner: NodeName): Tenure {
+  if (owner === before.owner) return before;
+  const earlier = [before.owner, ...before.earlier.filter((node) => node !== owner)].slice(0, REMEMBERED);
+  return { owner, earlier, bySender: before.bySender };
+}
+
 /** Beyond this the memory is worth more than the time: all are forgotten, and made anew as they are needed. */
-const KEPT = 512;
+const KEPT = 4_096;
 
 function remember<T>(cache: Map<string, T>, key: string, make: () => T): T {
   const known = cache.get(key);

@@ -1,9 +1,10 @@
 import type { ListedTable } from '../listing.ts';
 import type { Selector } from '../selector.ts';
 import { SharedObjects } from '../shared-objects.ts';
-import type { Element, TableObject } from '../table.ts';
+import type { ChainObject, Element, TableObject } from '../table.ts';
 import { type NftText, nft } from '../text.ts';
 import { Transaction } from '../transaction.ts';
+import { namedByContent } from './chains.ts';
 import { LAYOUT } from './layout.ts';
 
 const COMMENT = nft`signpost direct layout ${LAYOUT}`;
@@ -56,6 +57,11 @@ export class Part {
     for (const { selectors } of before) for (const selector of selectors) this.#objects.release(selector);
   }
 
+  /** Gives a chain that is in use other rules; those that refer to it stay as they are. */
+  revise(chain: ChainObject): void {
+    this.#objects.revise(chain, this.#transaction);
+  }
+
   /** Makes these all that the table holds, whatever it was found with. */
   replaceFound(uses: readonly Use[]): void {
     this.replace([{ part: this, selectors: [], elements: this.#found }], uses);
@@ -87,7 +93,6 @@ export class Part {
   }
 }
 
-/** Names that end in the hash of their rules say what the rules are. */
 function rulesByContent({ rules }: ListedTable): ListedTable['rules'] {
-  return new Map([...rules].filter(([name]) => /-\d+$/.test(name)));
+  return new Map([...rules].filter(([name]) => namedByContent(name)));
 }

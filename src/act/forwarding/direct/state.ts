@@ -42,8 +42,7 @@ export class DirectState {
   readonly #passing: readonly Part[];
   readonly #lineages: Lineages;
   readonly #placed = new Map<ForwardingKey, Placed>();
-  #surroundings: DirectSurroundings;
-  #chains: Chains;
+  readonly #chains: Chains;
   #ambient: readonly Use[] = [];
   /** Entries that are not steered yet: since the last `settle`, and since before it. */
   #waiting = new Set<ForwardingKey>();
@@ -52,7 +51,6 @@ export class DirectState {
   private constructor({ steering, passing, ours }: ListedTables, surroundings: DirectSurroundings) {
     this.#steering = new Part(STEERING, STEERING_SKELETON, steering, ours);
     this.#passing = FAMILIES.map((f, i) => new Part(passingTable(f), passingSkeleton(f), passing[i], ours));
-    this.#surroundings = surroundings;
     this.#chains = new Chains(surroundings);
     this.#lineages = new Lineages(surroundings.self);
   }
@@ -78,19 +76,17 @@ export class DirectState {
 
   /** From the plan that it holds, in proportion to what differs. */
   advance(from: ForwardingPlan, to: ForwardingPlan, surroundings: DirectSurroundings): NftText {
-    const nodesChanged = surroundings.nodes !== this.#surroundings.nodes;
-    const ambientChanged = surroundings !== this.#surroundings;
-    this.#surroundings = surroundings;
-    if (nodesChanged) this.#chains = new Chains(surroundings);
+    const around = this.#chains.surroundings;
+    this.#chains.surroundings = surroundings;
+    if (surroundings.nodes !== around.nodes || surroundings.gone !== around.gone) this.#reviseNodes(around);
     const dirty = new Map<ForwardingKey, ForwardingEntry | undefined>();
     for (const { key, after } of to.entries.changes(from.entries)) dirty.set(key, after);
-    if (nodesChanged) for (const key of this.#placed.keys()) dirty.set(key, to.entries.get(key));
     for (const [key, entry] of dirty) {
       const before = this.#placed.get(key);
       this.#place(key, entry, before, from.entries.has(key) ? 'endpoints' : 'nothing');
       replaceUses(before?.uses ?? [], this.#placed.get(key)?.uses ?? []);
     }
-    if (ambientChanged) {
+    if (surroundings !== around) {
       const before = this.#ambient;
       this.#setAmbient();
       replaceUses(before, this.#ambient);
@@ -129,6 +125,16 @@ export class DirectState {
 
   get #parts(): readonly Part[] {
     return [this.#steering, ...this.#passing];
+  }
+
+  /** Chains of nodes that are not where they were. */
+  #reviseNodes(before: DirectSurroundings): void {
+    const { nodes, gone } = this.#chains.surroundings;
+    for (const node of new Set([...before.nodes.keys(), ...nodes.keys()])) {
+      if (before.nodes.get(node) === nodes.get(node) && before.gone.has(node) === gone.has(node)) continue;
+      this.#steering.revise(this.#chains.steerTo(node));
+      for (const [i, family] of FAMILIES.entries()) this.#passing[i]?.revise(this.#chains.passTo(node, family));
+    }
   }
 
   #finish(): NftText {
@@ -184,7 +190,7 @@ export class DirectState {
 
   /** What does not depend on entries. */
   #setAmbient(): void {
-    const { interfaces } = this.#surroundings;
+    const { interfaces } = this.#chains.surroundings;
     const names = interfaces.map(({ name }) => nft`"${name}"`);
     const members = interfaces.flatMap(({ name, members: behind }) =>
       behind.map(({ mac }) => ({ set: nft`members`, key: nft`"${name}" . ${mac}` })),
@@ -211,11 +217,11 @@ export class DirectState {
 
   #senders(family: FamilyText) {
     const byMac = new Map<string, { readonly chain: ChainObject; readonly element: Element }>();
-    for (const { members } of this.#surroundings.interfaces) {
+    for (const { members } of this.#chains.surroundings.interfaces) {
       for (const { node, mac } of members) {
         const chain = this.#chains.passTo(node, family);
-        const element = chain && { set: nft`senders`, key: nft`${mac}`, data: nft`goto ${chain.name}` };
-        if (chain && element) byMac.set(mac, { chain, element });
+        const element = { set: nft`senders`, key: nft`${mac}`, data: nft`goto ${chain.name}` };
+        byMac.set(mac, { chain, element });
       }
     }
     const found = [...byMac.values()];

@@ -140,7 +140,7 @@ const REMOVAL = join(
 
 /** A plan without them knows of no other node. */
 function surroundingsOf({ direct }: ForwardingPlan): DirectSurroundings {
-  return direct ?? { self: '' as DirectSurroundings['self'], interfaces: [], nodes: new Map() };
+  return direct ?? { self: '' as DirectSurroundings['self'], interfaces: [], nodes: new Map(), gone: new Set() };
 }
 
 function anyDirect({ entries }: ForwardingPlan, before?: ForwardingPlan): boolean {
