@@ -8,6 +8,8 @@ export class WireRecord {
   readonly #log: Logger;
   readonly #metrics: Metrics;
   readonly #suspectedAt = new Map<string, number>();
+  /** By segment and node. A node that is cut off begins one life after the other, and each is voted void. */
+  readonly #void = new Set<string>();
 
   constructor(log: Logger, metrics: Metrics) {
     this.#log = log;
@@ -27,11 +29,11 @@ export class WireRecord {
     } else if (message.type === 'segmentFailed') {
       this.#log.warn({ segment: message.segment }, message.message);
     } else if (message.type === 'report') {
-      this.#observeReport(message.report);
+      this.#observeReport(message.segment, message.report);
     }
   }
 
-  #observeReport(report: Extract<FromWire, { type: 'report' }>['report']): void {
+  #observeReport(segment: string, report: Extract<FromWire, { type: 'report' }>['report']): void {
     const metrics = this.#metrics;
     switch (report.kind) {
       case 'roundTrip':
@@ -40,10 +42,16 @@ export class WireRecord {
       case 'suspected':
         metrics.suspicions.inc({ node: report.node });
         this.#suspectedAt.set(report.node, monotonicClock.now());
-        this.#log.warn({ node: report.node }, 'member suspected');
+        if (!this.#void.has(`${segment} ${report.node}`)) this.#log.info({ node: report.node }, 'member suspected');
         return;
       case 'certified':
-        this.#log.warn({ node: report.node }, 'member voted void');
+        if (!this.#void.has(`${segment} ${report.node}`)) this.#log.info({ node: report.node }, 'member voted void');
+        this.#void.add(`${segment} ${report.node}`);
+        return;
+      case 'member':
+        if (report.alive && this.#void.delete(`${segment} ${report.node}`)) {
+          this.#log.info({ node: report.node }, 'member is back');
+        }
         return;
       case 'conflicted':
         metrics.conflicts.inc();
@@ -55,7 +63,6 @@ export class WireRecord {
       case 'claim':
       case 'dark':
       case 'lease':
-      case 'member':
       case 'moved':
       case 'heartbeatsBlocked':
         return;

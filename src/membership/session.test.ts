@@ -141,6 +141,37 @@ describe('keys', () => {
   });
 });
 
+describe('a notice that a key is refused', () => {
+  const notice = () => reply(speaker(A, 1, [OTHER_KEY]).open(seal(speaker(B, 2), A), at(0)));
+
+  it('in a foreign key says nothing of a member that is heard', () => {
+    const a = speaker(A, 9);
+    const b = speaker(B, 2);
+    introduce(a, b);
+    const forged = notice();
+    for (let time = 10; time < 10_000; time += 500) {
+      b.open(seal(a, B), at(time));
+      b.open(forged, at(time));
+      expect(b.refusingOurKey(at(time + 400))).toEqual([]);
+    }
+    expect(b.refusingOurKey(at(12_500))).toEqual([]);
+    b.open(forged, at(13_000));
+    expect(b.refusingOurKey(at(13_001))).toEqual([A]);
+    b.open(seal(a, B), at(13_002));
+    expect(b.refusingOurKey(at(13_003))).toEqual([]);
+  });
+
+  it('played again after the key was changed says nothing', () => {
+    const a = speaker(A, 1, [OTHER_KEY, KEY]);
+    const recorded = reply(speaker(B, 2, [KEY]).open(seal(a, B), at(0)));
+    a.open(recorded, at(1));
+    expect(a.refusingOurKey(at(2))).toEqual([B]);
+    a.setKeys([KEY]);
+    a.open(recorded, at(5000));
+    expect(a.refusingOurKey(at(5001))).toEqual([]);
+  });
+});
+
 describe('bodies', () => {
   it('of any bytes are decoded to a message or to nothing, and never more than they hold', () => {
     fc.assert(

@@ -40,8 +40,11 @@ interface Peer {
   challenge: { readonly session: SessionId; readonly nonce: number; readonly at: MonotonicNs } | undefined;
   provedAt: number;
   refusedKeyAt: number;
-  /** When it last said that it does not accept our key. */
-  refusesOurKeyAt: number | undefined;
+  /** When a datagram of its proven session last counted. */
+  heardAt: number;
+  /** When it last said that it does not accept our key; and when somebody said so in its name, by a key not ours. */
+  refusesOurKeyAt: number;
+  saidToRefuseAt: number;
 }
 
 export interface Received {
@@ -81,7 +84,9 @@ export class Sessions {
         challenge: undefined,
         provedAt: Number.NEGATIVE_INFINITY,
         refusedKeyAt: Number.NEGATIVE_INFINITY,
-        refusesOurKeyAt: undefined,
+        heardAt: Number.NEGATIVE_INFINITY,
+        refusesOurKeyAt: Number.NEGATIVE_INFINITY,
+        saidToRefuseAt: Number.NEGATIVE_INFINITY,
       });
     }
   }
@@ -95,11 +100,15 @@ export class Sessions {
     return this.#rejections;
   }
 
-  /** Members that said within the last three seconds that they do not accept our key. */
+  /**
+   * Members that said within the last three seconds that they do not accept our key. What they say in a key that is
+   * not ours anybody may have said: it counts only while nothing comes in a key that is.
+   */
   refusingOurKey(now: MonotonicNs): NodeName[] {
-    const recent = ({ refusesOurKeyAt }: Peer) =>
-      refusesOurKeyAt !== undefined && now - refusesOurKeyAt < 3 * REFUSE_KEY_EVERY;
-    return [...this.#peers].filter(([, peer]) => recent(peer)).map(([node]) => node);
+    const recent = (at: number) => now - at < 3 * REFUSE_KEY_EVERY;
+    const refuses = ({ refusesOurKeyAt, saidToRefuseAt, heardAt }: Peer) =>
+      recent(refusesOurKeyAt) || (recent(saidToRefuseAt) && !recent(heardAt));
+    return [...this.#peers].filter(([, peer]) => refuses(peer)).map(([node]) => node);
   }
 
   /** Undefined if it does not fit into a datagram: counted as `tooLong`. */
@@ -123,10 +132,10 @@ export class Sessions {
     const opened = openDatagram(bytes, self, cluster, this.#keys);
     if (opened.datagram === undefined) {
       const { sender } = opened;
-      // Of two nodes with no key in common neither can prove anything to the other; a forged one only warns.
+      // Of two nodes with no key in common neither can prove anything to the other.
       const unproven = sender === undefined || opened.kind !== KEY_REFUSED ? undefined : this.#peers.get(sender);
       if (unproven !== undefined) {
-        unproven.refusesOurKeyAt = now;
+        unproven.saidToRefuseAt = now;
         return this.#reject(opened.rejected, sender);
       }
       const reply = opened.key === undefined || sender === undefined ? {} : this.#refuseKey(sender, opened.key, now);
@@ -136,9 +145,10 @@ export class Sessions {
     if (sender === self) return session === this.#config.session ? {} : this.#reject('ownName', sender);
     const peer = this.#peers.get(sender);
     if (peer === undefined) return this.#reject('unknownSender', sender);
-    // Without a proven session, since our challenges do not reach who refuses our key; played again it only warns.
+    // Without a proven session, since our challenges do not reach who refuses our key; played again it only warns, and
+    // only while the key that it refused then is still the one that we sign with.
     if (kind === KEY_REFUSED) {
-      peer.refusesOurKeyAt = now;
+      if (body[0] === this.#keys[0]?.id) peer.refusesOurKeyAt = now;
       return {};
     }
     if (kind === CHALLENGE) return this.#prove(sender, peer, body, now);
@@ -146,6 +156,7 @@ export class Sessions {
     if (peer.session !== session)
       return { ...this.#reject('newSession', sender), ...this.#challenge(sender, peer, session, now) };
     if (!accept(peer, sequence)) return this.#reject('replay', sender);
+    peer.heardAt = now;
     const message = decodeBody(kind, body);
     return message === undefined ? this.#reject('body', sender) : { message: { from: sender, session, message } };
   }
