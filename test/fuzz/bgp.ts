@@ -1,3 +1,4 @@
+import { AttributeFlag, AttributeType } from '../../bgp/codec/constants.ts';
 import {
   type Decoded,
   type DecodeError,
@@ -16,7 +17,7 @@ import type { FuzzOptions, FuzzReport } from './target.ts';
 const PEER = 65_001;
 
 /** The sessions that bytes are read in; the first is the one of the vectors. */
-const SESSIONS: readonly SessionParameters[] = [
+export const SESSIONS: readonly SessionParameters[] = [
   externalSession(PEER),
   externalSession(PEER, { extendedMessage: true, extendedNextHop: true, enhancedRouteRefresh: true, role: 'customer' }),
   externalSession(PEER, { fourOctetAs: false, role: 'route-server-client' }),
@@ -29,7 +30,7 @@ const HEADER = 19;
 /** Of a message: those that session limits refuse are there too. */
 const MAXIMUM = 0xffff;
 /** Few, so that a corpus stays a file that one reads. */
-const CORPUS_LIMIT = 500;
+const CORPUS_LIMIT = 800;
 
 /** Decodes mutated messages and stops at the first that breaks an invariant of the codec. */
 export function fuzzBgp({ seed, runs, corpus: start, progress }: FuzzOptions): FuzzReport {
@@ -48,7 +49,7 @@ export function fuzzBgp({ seed, runs, corpus: start, progress }: FuzzOptions): F
     const session = SESSIONS[index] as SessionParameters;
     try {
       const decoded = invariants(input, session);
-      const kind = decoded && signature(decoded, index);
+      const kind = decoded && signature(decoded, index, input);
       if (kind !== undefined) corpus.offer(kind, input);
       if (random.oneIn(16)) {
         stream(input, session, random);
@@ -106,19 +107,41 @@ function stream(input: Uint8Array, session: SessionParameters, random: Random): 
 }
 
 /** What sets one outcome apart from another; undefined where it is only several of them at once. */
-function signature(decoded: Decoded, session: number): string | undefined {
+function signature(decoded: Decoded, session: number, input: Uint8Array): string | undefined {
   const kinds = [...new Set(decoded.errors.map(errorKey))].sort();
   if (kinds.length > 2) return undefined;
   const errors = kinds.join();
   if (decoded.outcome !== 'message') return `${decoded.outcome} ${errors}`;
   const { message } = decoded;
+  if (message.type === 'OPEN') return `OPEN ${errors} ${alone(message.capabilities.map(({ kind }) => kind))}`;
   if (message.type !== 'UPDATE' || errors !== '') return `${message.type} ${errors}`;
   // In one session alone, or every count would be kept for each.
   const attributes = session === 0 ? Object.keys(message.attributes).length : '';
-  return `${message.withdrawn.length}/${message.announced.length} ${attributes}`;
+  return `${message.withdrawn.length}/${message.announced.length} ${attributes} ${alone(attributeTypes(input))}`;
+}
+
+/** All combinations would be too many: what stands beside few others is told apart. */
+function alone(kinds: readonly (string | number)[]): string {
+  const optional = kinds.filter((kind) => typeof kind === 'string' || kind > AttributeType.NEXT_HOP);
+  return optional.length === 1 ? String(optional[0]) : '';
+}
+
+/** Types of the path attributes of an UPDATE that is well formed, read or not. */
+export function attributeTypes(update: Uint8Array): readonly number[] {
+  const u16 = (at: number): number => ((update[at] ?? 0) << 8) | (update[at + 1] ?? 0);
+  const list = HEADER + 2 + u16(HEADER);
+  const end = list + 2 + u16(list);
+  const types: number[] = [];
+  for (let at = list + 2; at < end; ) {
+    types.push(update[at + 1] ?? 0);
+    const extended = ((update[at] ?? 0) & AttributeFlag.EXTENDED_LENGTH) !== 0;
+    at += extended ? 4 + u16(at + 2) : 3 + (update[at + 2] ?? 0);
+  }
+  return types;
 }
 
 function errorKey(error: DecodeError): string {
+  if (error.kind === 'malformed-capability') return `${error.kind}:${error.code}`;
   return 'name' in error ? `${error.kind}:${error.name}` : error.kind;
 }
 

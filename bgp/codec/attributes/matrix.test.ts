@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Writer } from '../../../net/cursor.ts';
 import { expand } from '../../../test/vectors/bgp.ts';
-import { MessageType } from '../constants.ts';
+import { AttributeType, MessageType } from '../constants.ts';
 import { strongestReaction } from '../errors.ts';
 import { frame } from '../header.ts';
 import { decodeMessage } from '../messages/table.ts';
@@ -282,6 +282,11 @@ function reaction(body: Uint8Array, session: SessionParameters): string {
   const words = { ignore: 'ok', 'attribute-discard': 'discard', 'treat-as-withdraw': 'taw', 'session-reset': 'reset' };
   return words[strongestReaction(decoded.errors).kind];
 }
+
+test('every attribute that is registered has a row', () => {
+  const types = new Set<number>(ROWS.map(({ attribute: { type } }) => type));
+  expect(Object.values(AttributeType).filter((type) => !types.has(type))).toEqual([]);
+});
 
 describe.each(ROWS)('$name', (row) => {
   const faults = Object.keys(FAULTS) as Fault[];

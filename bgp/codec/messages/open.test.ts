@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { expand } from '../../../test/vectors/bgp.ts';
-import { MessageType } from '../constants.ts';
+import { CapabilityCode, MessageType } from '../constants.ts';
 import { type Decoded, describeError } from '../errors.ts';
 import { frame } from '../header.ts';
 import { UNNEGOTIATED } from '../negotiate.ts';
@@ -56,7 +56,7 @@ describe('many capabilities need the extended form (RFC 9072)', () => {
 });
 
 describe('a capability that is malformed is ignored, and said so', () => {
-  test.each([
+  const malformed = [
     ['multiprotocol of three octets', '01 03 000100'],
     ['route refresh with a value', '02 01 00'],
     ['extended next hop of five octets', '05 05 0001000100'],
@@ -67,7 +67,14 @@ describe('a capability that is malformed is ignored, and said so', () => {
     ['graceful restart with half a family', '40 04 00780001'],
     ['four-octet AS number of two', '41 02 fde9'],
     ['enhanced route refresh with a value', '46 01 00'],
-  ])('%s', (_, hex) => {
+  ] as const;
+
+  test('each that is registered', () => {
+    const codes = new Set<number>(malformed.map(([, hex]) => expand(hex)[0] ?? 0));
+    expect(Object.values(CapabilityCode).filter((code) => !codes.has(code))).toEqual([]);
+  });
+
+  test.each(malformed)('%s', (_, hex) => {
     const capability = expand(hex);
     const length = capability.length.toString(16).padStart(2, '0');
     const size = (capability.length + 2).toString(16).padStart(2, '0');
