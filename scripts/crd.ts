@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { GROUP, VERSION } from '../src/api/fields.ts';
 import { KINDS, type Kind } from '../src/api/kinds.ts';
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { homedir, hostname } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { closest, distance } from 'fastest-levenshtein';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Ip } from '../net/ip.ts';
 import { parseIp } from '../net/ip.ts';
 import { type InterfaceName, type NodeName, parseInterfaceName, parseNodeName } from '../net/names.ts';

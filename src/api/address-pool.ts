@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { API_VERSION, conditions, interfaceGlob, label, labelSelector, metadata, name, rangeText } from './fields.ts';
 
 const community = z

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { DURATION, milliseconds } from './duration.ts';
 import { API_VERSION, conditions, interfaceName, ipText, labelSelector, metadata, name, port } from './fields.ts';
 import { type Rule, setOf, withRules } from './rules.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type labels, metadata } from './fields.ts';
 
 /** The parts of Kubernetes' own kinds that are read. Other fields are dropped, never refused. */

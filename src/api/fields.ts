@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseIp } from '../../net/ip.ts';
 import { parseVip } from '../../net/names.ts';
 import { parsePrefix } from '../../net/prefix.ts';

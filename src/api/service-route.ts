@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { API_VERSION, conditions, label, metadata, name, port, prefixText, vipText } from './fields.ts';
 import { immutable, keyedBy, unique, withRules } from './rules.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { API_VERSION, conditions, metadata } from './fields.ts';
 
 const text = (description: string) => z.string().describe(description);

@@ -1,5 +1,5 @@
 import { closest, distance } from 'fastest-levenshtein';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ok, type Problem, problem, type Result } from '../../net/result.ts';
 import { isKind, KINDS, type KnownObject } from './kinds.ts';
 
