@@ -9,6 +9,8 @@ const ROUNDS = [0, 50, 200, 1100, 2200, 5000].map(ms);
 const REPEAT = ms(60_000);
 /** Share of the repeat interval that is random, so that nodes do not announce in step. */
 const JITTER = 0.2;
+/** The request form first: it moves caches that a reply may not. */
+const ARP_FORMS = ['request', 'reply'] as const;
 /** Storm control of a switch shuts a port that broadcasts much more. */
 const BROADCASTS_PER_SECOND = 200;
 
@@ -28,6 +30,13 @@ export interface Announcement {
   readonly frame: Uint8Array;
 }
 
+/** A broadcast that waits for the budget: its frame is written as it leaves, since thousands may wait. */
+interface Waiting {
+  readonly ip: Ip;
+  /** Which of its forms, from 0. */
+  readonly form: number;
+}
+
 /**
  * Gratuitous announcements of one interface. Gateways are told first, by unicast; then each address once by one form,
  * then each by the other, within a budget of broadcasts.
@@ -37,7 +46,7 @@ export class Announcer {
   readonly #addresses = new Map<Ip, Announced>();
   #mac: Mac;
   #gateways: readonly GatewayTarget[] = [];
-  #queue: Announcement[] = [];
+  #queue: Waiting[] = [];
   #tokens = BROADCASTS_PER_SECOND / 10;
   #refilledAt: MonotonicNs;
 
@@ -78,12 +87,8 @@ export class Announcer {
       this.#advance(announced, now);
     }
     const unicast = ips.flatMap((ip) => this.#toGateways(ip));
-    const forms = ips.map((ip) => announcements(this.#mac, ip));
-    for (const form of [0, 1]) {
-      ips.forEach((ip, i) => {
-        const frame = forms[i]?.[form];
-        if (frame !== undefined) this.#queue.push({ ip, frame });
-      });
+    for (const form of ARP_FORMS.keys()) {
+      for (const ip of ips) if (form < formsOf(ip)) this.#queue.push({ ip, form });
     }
     return [...unicast, ...this.#takeBudget(now)];
   }
@@ -104,7 +109,8 @@ export class Announcer {
 
   #toGateways(ip: Ip): Announcement[] {
     const family = this.#gateways.filter((gateway) => isV4(gateway.ip) === isV4(ip));
-    return family.flatMap(({ mac }) => announcements(this.#mac, ip, mac)).map((frame) => ({ ip, frame }));
+    const forms = Array.from({ length: formsOf(ip) }, (_, form) => form);
+    return family.flatMap(({ mac }) => forms.map((form) => this.#write({ ip, form }, mac)));
   }
 
   #takeBudget(now: MonotonicNs): Announcement[] {
@@ -113,12 +119,17 @@ export class Announcer {
     this.#refilledAt = now;
     const count = Math.min(this.#queue.length, Math.floor(this.#tokens));
     this.#tokens -= count;
-    return this.#queue.splice(0, count);
+    return this.#queue.splice(0, count).map((waiting) => this.#write(waiting));
+  }
+
+  #write({ ip, form }: Waiting, to?: Mac): Announcement {
+    const frame = isV4(ip)
+      ? gratuitousArp(ARP_FORMS[form] ?? 'reply', this.#mac, ip, to)
+      : unsolicitedAdvertisement(this.#mac, ip, to);
+    return { ip, frame };
   }
 }
 
-/** The request form first: it moves caches that a reply may not. */
-function announcements(mac: Mac, ip: Ip, to?: Mac): Uint8Array[] {
-  if (!isV4(ip)) return [unsolicitedAdvertisement(mac, ip, to)];
-  return [gratuitousArp('request', mac, ip, to), gratuitousArp('reply', mac, ip, to)];
+function formsOf(ip: Ip): number {
+  return isV4(ip) ? ARP_FORMS.length : 1;
 }
