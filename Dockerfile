@@ -36,8 +36,7 @@ RUN apt-get update \
 COPY --from=build /out /opt/signpost
 RUN ln -s /opt/signpost/signpost.mjs /usr/local/bin/signpost \
  && mkdir -p /run/signpost /var/lib/signpost
-# The heap grows in small steps: 90 MB instead of 135 with 5,000 Services.
 ENV NODE_ENV=production \
-    NODE_OPTIONS="--max-semi-space-size=2 --max-old-space-size=160"
+    NODE_OPTIONS="--max-old-space-size=160"
 ENTRYPOINT ["signpost"]
 CMD ["run"]

@@ -1,4 +1,5 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072 node --max-semi-space-size=1 --v8-pool-size=2
+// Small heaps of short-lived objects, few arenas and threads: the defaults cost each speaker 60 MB more.
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Command, Option } from 'commander';

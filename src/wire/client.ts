@@ -24,6 +24,8 @@ export type WireClientOptions = Omit<WireInit, 'counters'> & {
 
 /** Three speakers with 300 VIPs collect garbage without end below 64: leases are then lost to pauses. */
 const HEAP_MB = 128;
+/** What is short-lived here is small: more room would only be kept from the node. */
+const YOUNG_MB = 2;
 const ALIVE_EVERY_MS = 1000;
 /** A thread that does not end by itself in this time is stuck. */
 const END_WITHIN_MS = 500;
@@ -43,7 +45,10 @@ export class WireClient {
     const counters = new SharedArrayBuffer(COUNTERS.length * BigInt64Array.BYTES_PER_ELEMENT);
     this.#counters = new BigInt64Array(counters);
     const init: WireInit = { ...options, counters };
-    this.#worker = new Worker(workerFile, { workerData: init, resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
+    this.#worker = new Worker(workerFile, {
+      workerData: init,
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, maxYoungGenerationSizeMb: YOUNG_MB },
+    });
     const send = (message: ToWire) => this.#worker.postMessage(message);
     this.#segments = new SectionSender('segments', Table.empty<string, Sections['segments']>(), send);
     this.#vips = new SectionSender('vips', Table.empty<string, Sections['vips']>(), send);

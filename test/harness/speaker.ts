@@ -54,7 +54,6 @@ export class Speaker {
     const socket = join(folder, 'signpost.sock');
     const argv = [
       ...(options.through ?? []),
-      process.execPath,
       PROGRAM,
       'run',
       ...['--node', node.name, '--state-dir', join(folder, 'state'), '--socket', socket],

@@ -57,7 +57,8 @@ function readValue(value: unknown, lineAt: (path: Path) => number): Reading {
       problems.push({ ...each, object: title, line: lineAt([...path, ...parsePath(each.field)]) });
     }
   }
-  return { objects, problems };
+  // Copies without the room to grow that an array keeps after a push: most documents hold one object.
+  return { objects: objects.slice(), problems: problems.slice() };
 }
 
 function notYaml(error: Error, line: number): PlacedProblem {

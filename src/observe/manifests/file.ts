@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type PlacedObject, type Reading, readDocument } from './document.ts';
 import { fileProblem, type ManifestProblem } from './problem.ts';
 import { splitDocuments } from './split.ts';
@@ -7,7 +8,7 @@ export interface FileContents {
   /** Each with the line on which it begins. Objects beside a bad one are there all the same. */
   readonly objects: readonly PlacedObject[];
   readonly problems: readonly ManifestProblem[];
-  /** By the text of each document: what has been read once is not read again. */
+  /** By the digest of each document's text: what has been read once is not read again. */
   readonly readings: ReadonlyMap<string, Reading>;
 }
 
@@ -36,8 +37,9 @@ export function readFileText(file: string, text: string, before = NO_READINGS): 
   const problems: ManifestProblem[] = [];
   splitDocuments(text).forEach((document, index) => {
     const place = (line: number) => ({ file, line: document.line + line - 1, document: index + 1 });
-    const reading = before.get(document.text) ?? readings.get(document.text) ?? readDocument(document.text);
-    readings.set(document.text, reading);
+    const digest = createHash('sha256').update(document.text).digest('base64');
+    const reading = before.get(digest) ?? readings.get(digest) ?? readDocument(document.text);
+    readings.set(digest, reading);
     for (const problem of reading.problems) problems.push({ ...problem, ...place(problem.line) });
     for (const placed of reading.objects) {
       const { line } = place(placed.line);
